@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from sayso.core.audit import events
-from sayso.core.durations import HOUR
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
@@ -34,16 +33,11 @@ from sayso.gate.rows.sessions import (
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.watermark import EPOCH_ROW, Watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
+from sayso.store.contract import Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
 EPOCH_READ = frozenset({EPOCH_ROW})
 """Every transaction that changes what is sealed reads it."""
-POLICY_READ = frozenset({"policy"})
-"""What is told of a call that waits for its approval depends on it."""
-MOST_GUESSED = 64
-"""How many grants are looked at to guess whether a call is asked about."""
-_NOTHING: frozenset[Any] = frozenset()
 CLOCK_SLACK = 60.0
 """How far the clock may fall behind the newest entry before time is no longer trusted."""
 
@@ -220,49 +214,6 @@ def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelect
     return RowSelection(tuple(dict.fromkeys(keys)), request.digest)
 
 
-def rows_ahead(
-    gate: Gate,
-    request: Request,
-    scope: Scope = NO_SCOPE,
-    *,
-    host_id: str | None = None,
-    key: str | None = None,
-    effect_key: str | None = None,
-) -> Ahead:
-    """What deciding this request, as a call with these names, is going to read."""
-    session, wanted = request.session, select_rows_for(request, gate.policy, scope)
-    call = frozenset({(session, request.digest)})
-    recorded = host_id is not None or key is not None
-    asks = not gate.store.local and _needs_approval(gate.policy, request)
-    return Ahead(
-        metas=EPOCH_READ
-        | (_NOTHING if gate.live is None else gate.live.rows_read)
-        | (POLICY_READ if recorded else _NOTHING),
-        sessions=frozenset({session}),
-        calls=_NOTHING if scope.run is None else frozenset({scope.run.id}),
-        host_ids=_NOTHING if host_id is None else frozenset({(session, host_id)}),
-        call_keys=_NOTHING if key is None else frozenset({(session, request.call.tool, key)}),
-        effects=_NOTHING if effect_key is None else frozenset({effect_key}),
-        grants_by_key=frozenset({(session, wanted.keys or ())}),
-        approvals=call if asks or recorded else _NOTHING,
-        open_questions=call,
-        asked=frozenset({(session, HOUR)}) if asks and not _has_grant(gate, session, wanted) else _NOTHING,
-        reviews=frozenset(_reviewed_names(gate, request)),
-        streams=frozenset({gate.stream}),
-    )
-
-
-def _needs_approval(policy: Policy, request: Request) -> bool:
-    """Return whether a person has to allow it, as far as the lists of the policy say."""
-    return any(policy.entry(one.name).tier is not Tier.AUTONOMOUS for one in request.operations)
-
-
-def _has_grant(gate: Gate, session: str, wanted: RowSelection) -> bool:
-    """Return whether a grant may allow it, as far as is remembered of the session: then nobody is asked."""
-    live = gate.sealer.last_grants(session, most=MOST_GUESSED)
-    return live is None or any(grant.key in (wanted.keys or ()) for grant in live)
-
-
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:
     """The session with the rows wanted; an error if there is none that is open."""
     found = load_session(tx, gate.sealer, session, wanted)
@@ -353,7 +304,7 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     return Closing(answers, None, None if opened is None else words.replacement_note(opened))
 
 
-def _reviewed_names(gate: Gate, request: Request) -> list[str]:
+def reviewed_names(gate: Gate, request: Request) -> list[str]:
     """Return whose reviews a decision needs: also those of the policy that a project's file is laid over."""
     names: list[str] = []
     for policy in (gate.policy,) if gate.base is None else (gate.policy, gate.base):
@@ -366,7 +317,7 @@ def _reviewed_names(gate: Gate, request: Request) -> list[str]:
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
-    return load_reviews(gate, tx, _reviewed_names(gate, request))
+    return load_reviews(gate, tx, reviewed_names(gate, request))
 
 
 def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, float]:

@@ -33,6 +33,7 @@ from sayso.gate.call_rows import (
     with_decision,
     with_standing,
 )
+from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.authorize import Authorization, Bundle, Reporting, authorize_in, is_harmless
 from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
@@ -40,7 +41,6 @@ from sayso.gate.gate import (
     Gate,
     apply_and_save,
     load_open_session,
-    rows_ahead,
     writing,
 )
 from sayso.gate.ledger.attempts import with_question_outcome

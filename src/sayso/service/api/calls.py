@@ -16,8 +16,9 @@ from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, attempt_from_row, find_record, sound_call
+from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
-from sayso.gate.gate import rows_ahead, writing
+from sayso.gate.gate import writing
 from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.retry import retry_call
