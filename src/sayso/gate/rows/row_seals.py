@@ -229,14 +229,6 @@ class Sealer:
         """The grant of this name as it was when it was last seen: to guess what is going to be read."""
         return self._grants.last(name)
 
-    def last_grants(self, session: str, *, most: int) -> list[Grant] | None:
-        """The live grants of a session as they were last seen; None if they are more than this."""
-        state = self.last_state(session)
-        names = () if state is None else state.spent
-        if len(names) > most:
-            return None
-        return [grant for grant in map(self.last_grant, names) if grant is not None]
-
     def open_grant(self, row: GrantRow) -> Grant | None:
         """The grant in this row, if it is one we gave in this epoch."""
         known = self._grants.get(row.id, row)

@@ -15,7 +15,14 @@ from sayso.core.durations import COME_BACK_AFTER, LONGEST_WAIT
 from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
-from sayso.gate.call_rows import Attempt, UnknownCall, attempt_from_row, find_record, sound_call
+from sayso.gate.call_rows import (
+    Attempt,
+    UnknownCall,
+    attempt_from_row,
+    find_record,
+    see_session,
+    sound_call,
+)
 from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.gate import writing
@@ -100,8 +107,12 @@ def post_call(context: Context) -> BatchedStep:
 
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
-    body: CallBody = context.body
-    return rows_ahead(context.gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
+    """What starting the call reads. Its session was read with the token, and says which grants are live."""
+    gate, body = context.gate, context.body
+    if not gate.store.local:
+        with gate.store.read() as tx:
+            see_session(gate, tx, wanted.session)
+    return rows_ahead(gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
