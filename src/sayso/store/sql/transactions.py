@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, TypeVar
 
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
+from sayso.store.sql.holding import HoldingReader
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.reader import HoldingReader, SqlReader
+from sayso.store.sql.reader import SqlReader
 from sayso.store.sql.waiting import JoinedWrite, Write, join_writes
 from sayso.store.sql.writer import SqlWriter
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single

@@ -24,7 +24,8 @@ from sayso.store.contract import (
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.reader import CHUNK, HoldingReader
+from sayso.store.sql.holding import HoldingReader
+from sayso.store.sql.reader import CHUNK
 
 
 class SqlWriter(HoldingReader):
