@@ -26,6 +26,11 @@ class LosesRevocations(MemoryWriter):
             super().add_spend(row)
 
 
+class EndsUnderANumberThatMayBeTaken(MemoryWriter):
+    def add_last_spend(self, row: SpendRow) -> None:
+        self.add_spend(row)
+
+
 class SpendsANumberTwice(MemoryWriter):
     def add_spend(self, row: SpendRow) -> None:
         self._changes.put(self._tables.spends, row.grant, row.number, row)
@@ -216,6 +221,7 @@ MOVES = "a_call_moves_only_from_the_states_and_the_fence_given"
 
 CALLS: dict[type[MemoryWriter], str] = {
     LosesRevocations: SPENDS,
+    EndsUnderANumberThatMayBeTaken: "a_last_spend_comes_after_all_of_its_grant",
     SpendsANumberTwice: "a_number_of_a_grant_is_spent_once",
     ForgetsNewResultsToo: "results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else",
     IgnoresTheFence: MOVES,

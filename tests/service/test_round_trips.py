@@ -1,67 +1,122 @@
-"""On PostgreSQL every word to the server and back costs: a call has three, however it ends."""
+"""On PostgreSQL every word to the server and back costs: a call has three, however it starts and ends.
+
+So has a batch of calls, whatever is in it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count, cycle, islice
 from typing import Any
 
 import pytest
 
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
+from sayso.store.postgres.pipeline import TalkingConnection
 from sayso.store.postgres.store import PostgresStore
-from sayso.store.postgres.transaction import PostgresTransaction
-from tests.service.conftest import POLICY
+from tests.support import round_trips
 from tests.support.gates import KEY
 from tests.support.postgres_place import new_schema
-from tests.support.service import READ, WRITE, Service
+from tests.support.round_trips import ENDS, HOST_STARTS, RUNNING, STARTS, Asked, Prepare, check, end_after
+from tests.support.service import Service
 
 MOST = 3
+TOGETHER = 32
+KINDS: dict[str, tuple[str, Prepare]] = {
+    f"{who}: {name}": (who, prepare)
+    for who, starts in (("agent", STARTS), ("host", STARTS | HOST_STARTS))
+    for name, prepare in starts.items()
+} | {
+    f"{who}: {name}, {state}": (who, end_after(start, end))
+    for who, starts in (("agent", RUNNING), ("host", RUNNING | HOST_STARTS))
+    for name, start in starts.items()
+    for state, end in ENDS.items()
+    if name in RUNNING or name in ("with_effect", "ungated")
+}
+names = count()
 
 
 @pytest.fixture
 def service(postgres_server: str) -> Iterator[Service]:
     with asyncio.Runner() as runner, closing(PostgresStore(new_schema(postgres_server))) as store:
-        yield Service(open_gate(load_text(POLICY), store, key=KEY), runner)
+        service = Service(open_gate(load_text(round_trips.POLICY), store, key=KEY), runner)
+        for who, session in (("agent", ""), ("host", service.opened())):  # the first finds out who asks
+            first = round_trips.plain(service, who, session, "first")
+            check(first, runner.run(round_trips.send(service, first)))
+        yield service
 
 
 @pytest.fixture
 def trips(service: Service, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A line for each word to the server."""
     said: list[str] = []
-    for kind, name in ((PostgresTransaction, "_send"), (PostgresStore, "_begin_on_one")):
-        before = getattr(kind, name)
+    for name in ("ask", "execute"):
+        before = getattr(TalkingConnection, name)
 
         def counted(*args: Any, name: str = name, before: Any = before) -> Any:
             said.append(name)
             return before(*args)
 
-        monkeypatch.setattr(kind, name, counted)
+        monkeypatch.setattr(TalkingConnection, name, counted)
     return said
 
 
-@pytest.mark.parametrize("who", ["agent", "host"])
-def test_a_call_and_its_end_take_three_round_trips_each(service: Service, trips: list[str], who: str) -> None:
-    call = READ if who == "agent" else {**READ, "session": service.opened()}
-    counted = [trips_of_a_call(service, trips, who, call) for _ in range(3)]  # the first finds out who asks
-    started, ended = counted[-1]
-    assert 0 < started <= MOST
-    assert 0 < ended <= MOST
-
-
-def trips_of_a_call(service: Service, trips: list[str], who: str, call: dict[str, Any]) -> tuple[int, int]:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_start_and_end_takes_three_round_trips(
+    service: Service, trips: list[str], kind: str
+) -> None:
+    session = service.opened()
+    asked = made(service, session, kind)
     trips.clear()
-    made = service.told(who, "POST", "/v1/calls", call)
-    started = len(trips)
-    end = {"fence": made["fence"], "state": "succeeded"}
-    service.told(who, "POST", f"/v1/calls/{made['operation_id']}/outcome", end)
-    return started, len(trips) - started
+    answer = service.runner.run(round_trips.send(service, asked))
+    assert 0 < len(trips) <= MOST
+    check(asked, answer)
 
 
-def test_a_question_takes_two_more(service: Service, trips: list[str]) -> None:
-    service.told("agent", "POST", "/v1/calls", READ)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_of_one_kind_takes_no_more(service: Service, trips: list[str], kind: str) -> None:
+    session = service.opened()
+    count_together(service, trips, [made(service, session, kind) for _ in range(4)])
+
+
+@pytest.mark.parametrize("part", range(0, len(KINDS), TOGETHER // 2))
+def test_a_batch_of_all_kinds_takes_no_more(service: Service, trips: list[str], part: int) -> None:
+    session = service.opened()
+    kinds = islice(cycle(KINDS), part, part + TOGETHER)
+    count_together(service, trips, [made(service, session, kind) for kind in kinds])
+
+
+def test_ends_of_what_another_service_has_started_take_no_more(service: Service, trips: list[str]) -> None:
+    session = service.opened()
+    asked = [made(service, session, f"host: plain, {state}") for state in (*ENDS, *ENDS)]
+    other = Service(
+        open_gate(service.gate.policy, service.gate.marked_store.unmarked, key=KEY), service.runner
+    )
+    other.secrets = service.secrets
+    other.told("host", "GET", f"/v1/sessions/{session}")  # the first finds out who asks
+    count_together(other, trips, asked)
+
+
+def test_a_batch_of_ends_of_what_is_no_call_takes_no_more(service: Service, trips: list[str]) -> None:
+    asked = [
+        Asked("host", f"/v1/calls/op_{number}/outcome", {"fence": 1, "state": "failed"}, 404)
+        for number in range(TOGETHER)
+    ]
+    count_together(service, trips, asked)
+
+
+def made(service: Service, session: str, kind: str) -> Asked:
+    """A request of this kind that nobody has made yet, with all that goes before it."""
+    who, prepare = KINDS[kind]
+    return prepare(service, who, session, f"name{next(names)}")
+
+
+def count_together(service: Service, trips: list[str], asked: list[Asked]) -> None:
     trips.clear()
-    assert service.told("agent", "POST", "/v1/calls", WRITE)["status"] == "pending"
-    assert 0 < len(trips) <= MOST + 2
+    answers = round_trips.send_together(service, asked)
+    assert 0 < len(trips) <= MOST
+    for one, answer in zip(asked, answers, strict=True):
+        check(one, answer)

@@ -33,7 +33,7 @@ from sayso.gate.rows.sessions import (
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.watermark import EPOCH_ROW, Watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
+from sayso.store.contract import Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
 EPOCH_READ = frozenset({EPOCH_ROW})
@@ -217,19 +217,6 @@ def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelect
     return RowSelection(tuple(dict.fromkeys(keys)), request.digest)
 
 
-def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
-    """What deciding this request is going to read."""
-    session, wanted = request.session, select_rows_for(request, gate.policy, scope)
-    return Ahead(
-        metas=EPOCH_READ if gate.live is None else EPOCH_READ | gate.live.rows_read,
-        sessions=frozenset({session}),
-        grants_by_key=frozenset({(session, wanted.keys or ())}),
-        open_questions=frozenset({(session, request.digest)}),
-        reviews=frozenset(_reviewed_names(gate, request)),
-        streams=frozenset({gate.stream}),
-    )
-
-
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:
     """The session with the rows wanted; an error if there is none that is open."""
     found = load_session(tx, gate.sealer, session, wanted)
@@ -320,7 +307,7 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     return Closing(answers, None, None if opened is None else words.replacement_note(opened))
 
 
-def _reviewed_names(gate: Gate, request: Request) -> list[str]:
+def reviewed_names(gate: Gate, request: Request) -> list[str]:
     """Return whose reviews a decision needs: also those of the policy that a project's file is laid over."""
     names: list[str] = []
     for policy in (gate.policy,) if gate.base is None else (gate.policy, gate.base):
@@ -333,7 +320,7 @@ def _reviewed_names(gate: Gate, request: Request) -> list[str]:
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
-    return load_reviews(gate, tx, _reviewed_names(gate, request))
+    return load_reviews(gate, tx, reviewed_names(gate, request))
 
 
 def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, float]:

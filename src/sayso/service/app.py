@@ -255,7 +255,7 @@ async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
 
 
 def _first_reads(context: Context) -> Ahead:
-    """What is read before a call is decided: the token, and the session it is likely about."""
+    """What is read before a call is decided: the token, the calls it names, and its likely session."""
     token = context.token
     metas = set() if context.token_name is None else {context.token_name}
     if token.role == "agent":
@@ -263,9 +263,17 @@ def _first_reads(context: Context) -> Ahead:
         named = context.running.callers.last_session(token)
     else:
         named = getattr(context.body, "session", None)
-    if not isinstance(named, str) or not named.isprintable() or len(named) > LONGEST_PARAMETER:
-        return Ahead(metas=frozenset(metas))
-    return Ahead(metas=frozenset(metas), sessions=frozenset({named}))
+    return Ahead(
+        metas=frozenset(metas),
+        sessions=_plain_names(named),
+        calls=_plain_names(context.parameters.get("call"), getattr(context.body, "run", None)),
+    )
+
+
+def _plain_names(*names: Any) -> frozenset[str]:
+    """Those of the names that a row can have."""
+    texts = (name for name in names if isinstance(name, str))
+    return frozenset({name for name in texts if name.isprintable() and len(name) <= LONGEST_PARAMETER})
 
 
 def _run_alone(endpoint: Endpoint, context: Context) -> Any:

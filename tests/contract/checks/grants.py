@@ -155,6 +155,25 @@ def check_a_number_of_a_grant_is_spent_once(make: Open) -> None:
         assert list(r.spends(["g1"])) == [rows.SPEND, replace(rows.SPEND, number=3)]
 
 
+def check_a_last_spend_comes_after_all_of_its_grant(make: Open) -> None:
+    store, last = make(), replace(rows.SPEND, number=1, what="revoke")
+    with store.write() as w:
+        w.add_spend(rows.SPEND)
+        w.add_spend(replace(rows.SPEND, number=7))
+        w.add_spend(replace(rows.SPEND, grant="g2", number=9))
+        w.add_last_spend(last)
+        assert [row.number for row in w.spends(["g1"])] == [1, 7, 8]
+    with store.write() as w:
+        w.add_last_spend(last)
+        w.add_last_spend(replace(last, grant="g3"))
+    with store.read() as r:
+        assert list(r.spends(["g1"]))[2:] == [replace(last, number=8), replace(last, number=9)]
+        assert list(r.spends(["g2", "g3"])) == [
+            replace(rows.SPEND, grant="g2", number=9),
+            replace(last, grant="g3"),
+        ]
+
+
 def check_a_review_put_again_is_the_newer_one(make: Open) -> None:
     store = make()
     seen = replace(rows.REVIEW, name="calendar", by=None)

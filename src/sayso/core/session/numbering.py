@@ -14,12 +14,21 @@ def new_grant(shape: Grant, session: Session, policy: Policy, now: float, *, aft
     """Complete a grant as this session gives it now; `after` is how many new grants come before it."""
     return msgspec.structs.replace(
         shape,
-        id=f"{session.id}.g{session.granted + 1 + after}",
+        id=f"{_grant_prefix(session.id)}{session.granted + 1 + after}",
         session=session.id,
         turn=session.turn,
         given_at=now,
         policy=policy.digest,
     )
+
+
+def is_grant_id(name: str, session: str) -> bool:
+    """Return whether a grant of this session may have this id."""
+    return name.startswith(_grant_prefix(session))
+
+
+def _grant_prefix(session: str) -> str:
+    return f"{session}.g"
 
 
 def new_task(session: Session, name: str | None = None) -> Task:

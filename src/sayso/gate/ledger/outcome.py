@@ -32,7 +32,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.gate import EPOCH_READ, Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.ledger.resume import find_ending_since, was_tightened_since_start
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, live_rows_ahead, load_session
 from sayso.gate.telemetry import log_tampering
 from sayso.gate.words import changed_outside
 from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
@@ -76,7 +76,7 @@ def end_call_in(
     if state not in OUTCOMES:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     if not tx.local:
-        tx.read_ahead(rows_ahead_of_end(gate, call))
+        tx.read_ahead(rows_ahead_of_end(gate, call, state))
     row, kept, session = load_call_and_session(gate, tx, call)
     over = ledger.finish_running(standing_of(row), fence, state)
     if result is not None and len(result) > KEPT_RESULT:
@@ -91,19 +91,40 @@ def end_call_in(
     return followed.report, move_call_row(gate, tx, row, ended, named=followed.named, seen=session)
 
 
-def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
-    """What ending this call is going to read, as far as is remembered of its start."""
+def rows_ahead_of_end(gate: Gate, call: str, state: str) -> Ahead:
+    """What ending this call so is going to read, as far as is remembered of its start."""
     kept: Record | None = gate.sealer.records.last(call)
     here = Ahead(metas=EPOCH_READ, calls=frozenset({call}), streams=frozenset({gate.stream}))
     if kept is None:
         return here
-    used = _grants_used(kept)
-    if kept.request.workflow is None and not _may_use_up(gate, used):
+    session, used = kept.request.session, _grants_used(kept)
+    here = msgspec.structs.replace(here, sessions=frozenset({session}))
+    if state != "succeeded" or _may_change_more(gate, call, kept):
+        return _with_live_rows(gate, here, session, used)
+    if not _may_use_up(gate, used):
         return here
     grants = [gate.sealer.last_grant(name) for name in used]
-    keys = _keys_of(call, kept.request.digest, grants)
-    by_key = frozenset({(kept.request.session, keys)})
+    by_key = frozenset({(session, _keys_of(call, kept.request.digest, grants))})
     return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
+
+
+def _with_live_rows(gate: Gate, here: Ahead, session: str, used: Iterable[str]) -> Ahead:
+    """Add the live rows of the session, and what its other calls under way were started with."""
+    live = live_rows_ahead(gate.sealer, session, used)
+    others = [kept for kept in map(gate.sealer.records.last, live.calls) if kept is not None]
+    started = (grant for kept in others for grant in _grants_used(kept))
+    return msgspec.structs.replace(
+        here,
+        calls=here.calls | live.calls,
+        grants=live.grants.union(started),
+        questions_of=live.questions_of,
+    )
+
+
+def _may_change_more(gate: Gate, call: str, kept: Record) -> bool:
+    """Return whether a success may change more than the grants of the call, as its session was last seen."""
+    session = gate.sealer.last_state(kept.request.session)
+    return session is not None and not _ends_plainly(session.head, call, kept)
 
 
 def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
@@ -150,7 +171,8 @@ def _follow_up_recorded(
         if not doubted:
             _end_unsynced(gate, tx)
         return NOTHING_FOLLOWED
-    return _follow_up_consent(gate, tx, row, kept, doubted=doubted)
+    plain = session.state is not None and _ends_plainly(session.state.head, row.id, kept)
+    return _follow_up_consent(gate, tx, row, kept, plain=plain, doubted=doubted)
 
 
 def _record_tampered_end(gate: Gate, tx: Writer, row: CallRow) -> None:
@@ -162,13 +184,16 @@ def _record_tampered_end(gate: Gate, tx: Writer, row: CallRow) -> None:
     record(tx, executed, session=row.session, stream=gate.stream)
 
 
-def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, doubted: bool) -> FollowedUp:
-    """Apply what a success or failure means for the session's consent."""
-    ok = row.state == "succeeded"
-    found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
-    plain = ok and _ends_plainly(found.session, row, kept)
-    if not plain:
-        found = load_open_session(gate, tx, row.session, select_live_rows())
+def _follow_up_consent(
+    gate: Gate, tx: Writer, row: CallRow, kept: Record, *, plain: bool, doubted: bool
+) -> FollowedUp:
+    """Apply what a success or failure means for the session's consent.
+
+    `plain`: as the session is, a success changes nothing but the grants of the call.
+    """
+    plain = plain and row.state == "succeeded"
+    wanted = _select_rows_of(gate, tx, row, kept) if plain else select_live_rows()
+    found = load_open_session(gate, tx, row.session, wanted)
     report = NOTHING_FOLLOWS if plain else _report_end(gate, tx, found, row, kept, doubted=doubted)
     ending = tuple(
         [
@@ -239,19 +264,19 @@ def _changes_nothing_else(gate: Gate, session: SessionHead, row: CallRow, kept: 
     Each grant it was started with can be used any number of times: then its end changes none, and uses none
     up.
     """
-    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row, kept):
+    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row.id, kept):
         return False
     return not _may_use_up(gate, _grants_used(kept))
 
 
-def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:
+def _ends_plainly(session: SessionHead, call: str, kept: Record) -> bool:
     """Return whether the success of this call can change nothing but the grants it was started with.
 
     There is no plan that it could be a step of, and no suspension that it could lift. Then the other grants
     of the session, of which there may be thousands, need not be read.
     """
     planned = session.plan is not None or session.shelved is not None
-    return not (planned or session.suspended or row.id in session.unentered or kept.request.workflow)
+    return not (planned or session.suspended or call in session.unentered or kept.request.workflow)
 
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:

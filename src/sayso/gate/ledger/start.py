@@ -33,6 +33,7 @@ from sayso.gate.call_rows import (
     with_decision,
     with_standing,
 )
+from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.authorize import Authorization, Bundle, Reporting, authorize_in, is_harmless
 from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
@@ -40,7 +41,6 @@ from sayso.gate.gate import (
     Gate,
     apply_and_save,
     load_open_session,
-    rows_ahead,
     writing,
 )
 from sayso.gate.ledger.attempts import with_question_outcome
@@ -85,8 +85,8 @@ def start_call(
     """
     gate, request = gate_and_reading(gate, request)
     with Reporting(gate, request.session) as report, writing(gate) as tx:
-        if not tx.local and effect_key is None:
-            tx.read_ahead(rows_ahead(gate, request, scope))
+        if not tx.local:
+            tx.read_ahead(rows_ahead(gate, request, scope, host_id=host_id, key=key, effect_key=effect_key))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known
@@ -192,6 +192,8 @@ def start_ungated(
             gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
     with Reporting(gate, request.session), writing(gate) as tx:
+        if not tx.local:
+            tx.read_ahead(rows_ahead(gate, request, host_id=host_id, key=key, effect_key=effect_key))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known

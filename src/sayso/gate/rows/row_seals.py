@@ -208,6 +208,10 @@ class Sealer:
         """The row of this session as it was last found right: who asks and where, it says for good."""
         return self._sessions.last_row(session)
 
+    def last_state(self, session: str) -> SessionState | None:
+        """What the row of this session said when it was last found right: to guess what will be read."""
+        return self._sessions.last(session)
+
     def void_session(self, row: SessionRow) -> SessionState | None:
         """Return the state in a row of an earlier epoch: nothing is decided by it, but its calls can be
         shown.

@@ -27,10 +27,11 @@ from sayso.core.durations import DAY
 from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
+from sayso.core.session.numbering import is_grant_id
 from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
-from sayso.gate.rows.spends import find_entered, find_grants_of_same_answers, find_spends, number_last
-from sayso.store.contract import CallRow, GrantRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
+from sayso.gate.rows.spends import find_entered, find_grants_of_same_answers, find_spends
+from sayso.store.contract import Ahead, CallRow, GrantRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
 
 OfCall = TypeVar("OfCall")
 ENDED_LASTS = 30 * DAY
@@ -126,6 +127,17 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
     return LoadedSession(row, Session(*fields), kept, findings, True, grants.missing)
 
 
+def live_rows_ahead(sealer: Sealer, session: str, names: Iterable[str] = ()) -> Ahead:
+    """What ending any of a session's live rows and these grants is going to read, as far as is remembered."""
+    state = sealer.last_state(session)
+    live, calls = {*names}, frozenset[str]()
+    if state is not None:
+        live, calls = live.union(state.spent), frozenset(state.calls)
+    known = [grant for grant in map(sealer.last_grant, live) if grant is not None]
+    live.update(stem for grant in known for stem in grant.stems if is_grant_id(stem, session))
+    return Ahead(calls=calls, grants=frozenset(live), questions_of=frozenset({session}))
+
+
 def _session_not_believed(row: SessionRow, *, void: bool) -> LoadedSession:
     why = words.SESSION_VOID if void else words.changed_or_restored("the session row")
     state = SessionState(SessionHead())
@@ -195,7 +207,10 @@ def _save_grants(
     marked = tx.local and sealer.mark.outlasts_gate
     spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call, marked=marked)
     for spend in spends:
-        tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
+        if spend.what == "revoke":
+            tx.add_last_spend(spend)  # no row that somebody added to the log, or took from it, keeps it out
+        else:
+            tx.add_spend(spend)
     return spent, spends
 
 
@@ -404,7 +419,7 @@ def _load_grants(
         loading.add(tx.grants(session, wanted.keys))
     if wanted.live and not wanted.over:
         loading.add_named(tx, session, (*kept.spent, *wanted.names))
-        loading.add_named(tx, session, loading.find_stems())
+        loading.add_named(tx, session, loading.find_stems(session))
     if not (wanted.live or wanted.over):
         return _SelectedGrants(loading.held, findings=tuple(loading.findings))
     missing = frozenset(kept.spent) - loading.sound
@@ -443,9 +458,10 @@ class _GrantLoading:
             one = _dead_grant(grant, self._kept) if became is None else HeldGrant(grant, became.used)
             self.held[key] = (*self.held[key], one) if key in self.held else (one,)
 
-    def find_stems(self) -> tuple[str, ...]:
-        """What retries stem from, grants among it: where these are cleared, the retries end as well."""
-        return tuple([stem for row in self.held.values() for one in row for stem in one.grant.stems])
+    def find_stems(self, session: str) -> list[str]:
+        """The grants that retries stem from: where these are cleared, the retries end as well."""
+        every = (stem for row in self.held.values() for one in row for stem in one.grant.stems)
+        return [stem for stem in every if is_grant_id(stem, session)]
 
 
 def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:

@@ -17,7 +17,7 @@ from sayso.core.decision import Item
 from sayso.core.grants import Grant, HeldGrant
 from sayso.core.session import Session
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SessionState, standing_label
-from sayso.store.contract import Ahead, GrantRow, Reader, SpendKind, SpendRow, Writer
+from sayso.store.contract import Ahead, GrantRow, SpendKind, SpendRow, Writer
 
 COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
@@ -71,12 +71,6 @@ def _list_spend_kinds(held: HeldGrant, became: HeldGrant | None, entered: int) -
     if became is None or became.revoked:
         found.append("revoke")
     return found
-
-
-def number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
-    taken = max((row.number for row in tx.spends([spend.grant])), default=0)
-    return msgspec.structs.replace(spend, number=taken + 1)
 
 
 class _StartedCall(msgspec.Struct, frozen=True):

@@ -15,9 +15,17 @@ from sayso.core.durations import COME_BACK_AFTER, LONGEST_WAIT
 from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
-from sayso.gate.call_rows import Attempt, UnknownCall, attempt_from_row, find_record, sound_call
+from sayso.gate.call_rows import (
+    Attempt,
+    UnknownCall,
+    attempt_from_row,
+    find_record,
+    see_session,
+    sound_call,
+)
+from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
-from sayso.gate.gate import rows_ahead, writing
+from sayso.gate.gate import writing
 from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.retry import retry_call
@@ -99,8 +107,12 @@ def post_call(context: Context) -> BatchedStep:
 
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
-    """An effect key is locked before the trail is: then nothing is read ahead."""
-    return Ahead() if context.body.effect_key is not None else rows_ahead(context.gate, wanted)
+    """What starting the call reads. Its session was read with the token, and says which grants are live."""
+    gate, body = context.gate, context.body
+    if not gate.store.local:
+        with gate.store.read() as tx:
+            see_session(gate, tx, wanted.session)
+    return rows_ahead(gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
@@ -147,8 +159,18 @@ def post_outcome(context: Context) -> BatchedStep:
 
     An agent's word about its own call only tightens.
     """
-    call = context.parameters["call"]
-    return BatchedStep(partial(_end_call, context), partial(outcome.rows_ahead_of_end, context.gate, call))
+    return BatchedStep(partial(_end_call, context), partial(_rows_ahead_of_end, context))
+
+
+def _rows_ahead_of_end(context: Context) -> Ahead:
+    """What ending the call reads. A call that another service has started was read with the token."""
+    gate, call, body = context.gate, context.parameters["call"], context.body
+    if not gate.store.local and gate.sealer.records.last(call) is None:
+        with gate.store.read() as tx:
+            row = tx.call(call)
+        if row is not None:
+            find_record(gate, row)  # which remembers it
+    return outcome.rows_ahead_of_end(gate, call, body.state)
 
 
 def _end_call(context: Context) -> CallView:

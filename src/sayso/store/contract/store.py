@@ -194,6 +194,9 @@ class Writer(Reader, Protocol):
     def add_spend(self, row: SpendRow) -> None:
         """Refused with StoreError, at the latest on commit, if this number was taken by somebody else."""
 
+    def add_last_spend(self, row: SpendRow) -> None:
+        """Add it under the number after all of its grant, whatever number it has: nothing keeps it out."""
+
     def put_review(self, row: ReviewRow) -> None: ...
 
     def add_question(self, row: QuestionRow) -> None: ...
@@ -246,21 +249,35 @@ class Writer(Reader, Protocol):
 
 
 class Ahead(msgspec.Struct, frozen=True):
-    """What is going to be read, as far as one can tell: each as the method of that name is asked for it."""
+    """What is going to be read, as far as one can tell: each as the method of that name is asked for it.
+
+    What begins with a session is of one that is read ahead as well, or was read before.
+    """
 
     metas: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
     """With the sessions they belong to."""
+    host_ids: frozenset[tuple[str, str]] = frozenset()
+    """Session and host id: the calls recorded under these, with the questions they wait for."""
+    call_keys: frozenset[tuple[str, str, str]] = frozenset()
+    """The same for session, tool and idempotency key."""
+    effects: frozenset[str] = frozenset()
+    """The calls with these effect keys."""
     grants: frozenset[str] = frozenset()
     grants_by_key: frozenset[tuple[str, tuple[GrantKey, ...]]] = frozenset()
+    approvals: frozenset[tuple[str, str]] = frozenset()
+    """Session and digest: the questions whose answers approve this call, and the spends of the approvals."""
     open_questions: frozenset[tuple[str, str]] = frozenset()
+    questions: frozenset[tuple[str, str]] = frozenset()
+    """Session and id."""
+    questions_of: frozenset[str] = frozenset()
+    """All open questions of these sessions."""
+    counted: frozenset[str] = frozenset()
+    """How many questions of these sessions are open."""
     reviews: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
     """Their heads, and the newest time."""
-
-
-_NO_NAMES: frozenset[str] = frozenset()
 
 
 def join_ahead(wanted: Iterable[Ahead]) -> Ahead:
@@ -268,16 +285,8 @@ def join_ahead(wanted: Iterable[Ahead]) -> Ahead:
     every = list(wanted)
     if len(every) == 1:
         return every[0]
-    return Ahead(
-        metas=_NO_NAMES.union(*[one.metas for one in every]),
-        sessions=_NO_NAMES.union(*[one.sessions for one in every]),
-        calls=_NO_NAMES.union(*[one.calls for one in every]),
-        grants=_NO_NAMES.union(*[one.grants for one in every]),
-        grants_by_key=Ahead().grants_by_key.union(*[one.grants_by_key for one in every]),
-        open_questions=Ahead().open_questions.union(*[one.open_questions for one in every]),
-        reviews=_NO_NAMES.union(*[one.reviews for one in every]),
-        streams=_NO_NAMES.union(*[one.streams for one in every]),
-    )
+    kinds = Ahead.__struct_fields__
+    return Ahead(*[frozenset().union(*[getattr(one, kind) for one in every]) for kind in kinds])
 
 
 class Batch(Protocol):

@@ -87,6 +87,10 @@ class MemoryWriter(MemoryReader):
     def add_spend(self, row: SpendRow) -> None:
         self._add(self._tables.spends, row.grant, row.number, row)
 
+    def add_last_spend(self, row: SpendRow) -> None:
+        last = max((one.number for one in self.spends([row.grant])), default=0)
+        self.add_spend(msgspec.structs.replace(row, number=last + 1))
+
     def put_review(self, row: ReviewRow) -> None:
         self._changes.put(self._tables.reviews, ALL, row.name, row)
 

@@ -14,11 +14,12 @@ from typing import Any
 
 from sayso.core.extras import install_command
 from sayso.store.contract import Ahead, StoreError
+from sayso.store.postgres.ahead import METAS, Said, array_of, statement_for
 from sayso.store.postgres.joined import statements_for
 from sayso.store.postgres.pipeline import StatementAnswer, TalkingConnection
 from sayso.store.postgres.server import explain_postgres_error, number_parameters
 from sayso.store.sql import statements as sql
-from sayso.store.sql.ahead import ReadAhead, new_sessions_and_calls, reads_ahead
+from sayso.store.sql.ahead import new_effects, new_sessions_and_calls, reads_ahead
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.transactions import Transaction
 
@@ -26,9 +27,6 @@ try:
     import psycopg
 except ImportError as error:
     raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
-
-Said = tuple[str, Sequence[object]]
-"""A statement and its parameters."""
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 NOW_AND_NAME = f"{NOW}, pg_current_xact_id()::text"
@@ -48,6 +46,7 @@ SELECT CASE WHEN pg_catalog.pg_visible_in_snapshot(name, pg_catalog.pg_current_s
 FROM (SELECT ?::xid8 AS name) AS asked
 """
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
+_HOLD_EACH = "SELECT pg_advisory_xact_lock(hashtextextended(name, 0))::text FROM unnest(?::text[]) AS name"
 # The sessions named, those of the calls named, and all they descend from: the oldest first, then by name, so
 # that no two transactions wait for each other.
 _HOLD_SESSIONS = """
@@ -65,31 +64,6 @@ WITH RECURSIVE line (id, parent, age) AS (
 ), oldest_first AS MATERIALIZED (SELECT id FROM depth GROUP BY id ORDER BY MAX(depth), id)
 SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FROM oldest_first
 """
-_METAS = 'SELECT "name", "value" FROM meta WHERE "name" = ANY (?)'
-_SESSIONS = sql.SESSION.replace(
-    "id = ?",
-    'id IN (SELECT unnest(?::text[]) COLLATE "C" UNION SELECT session FROM calls WHERE id = ANY (?))',
-)
-_CALLS = sql.CALL.replace("id = ?", "id = ANY (?)")
-_GRANTS = sql.GRANT.replace("id = ?", "id = ANY (?)")
-_GRANTS_BY_KEY = sql.GRANT.replace(
-    "id = ?",
-    "(session, kind, value) IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])) ORDER BY place",
-)
-_REVIEWS = sql.REVIEWS.replace("ORDER BY", "WHERE name = ANY (?) ORDER BY")
-_OPEN_QUESTIONS = sql.QUESTION.replace(
-    "id = ?",
-    "state = 'open' AND (session, digest) IN (SELECT * FROM unnest(?::text[], ?::text[])) ORDER BY place",
-)
-_AHEAD: dict[str, tuple[str, int]] = {
-    "metas": (_METAS, 1),
-    "calls": (_CALLS, 1),
-    "grants": (_GRANTS, 1),
-    "grants_by_key": (_GRANTS_BY_KEY, 3),
-    "reviews": (_REVIEWS, 1),
-    "open_questions": (_OPEN_QUESTIONS, 2),
-}
-"""What is asked to read ahead, and of how many parts a key is."""
 
 
 class PostgresTransaction(Transaction):
@@ -185,73 +159,73 @@ class PostgresTransaction(Transaction):
         return True
 
     def _hold_sessions(self, sessions: list[str], calls: list[str]) -> None:
-        said: list[Said] = [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))]
-        found, *told = self._send([*said, *self._time_again()])
-        self._held |= {f"session/{row[0]}" for row in found.rows()}
-        self._note_time(told)
+        self._note_held([answer.rows() for answer in self._send(self._locks_ahead(sessions, calls, []))])
 
     def _time_again(self) -> list[Said]:
         """What asks for the time, once a session is held."""
         return [] if self._let_in or not self._writes else [(NOW, ())]
 
-    def _note_time(self, told: Sequence[StatementAnswer]) -> None:
-        for answer in told:
+    def _note_held(self, found: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+        """These sessions are held, and if that was the first wait for one, this is the time."""
+        if not found:
+            return
+        held, *told = found
+        self._held |= {f"session/{row[0]}" for row in held}
+        if not self._let_in:
             self._let_in = True
-            self.now = max(self.now, *(row[0] for row in answer.rows()))
+            self.now = max(self.now, told[0][0][0])
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
-        """All that is wanted and not known, in one go: first the locks, then what they guard."""
+        """All that is wanted and not known, in one go: first the locks, then what they guard.
+
+        Sessions are locked first, then effects, then streams: the order that the gate keeps to as well.
+        """
         if known.has_all(wanted):
             return
         sessions, calls = new_sessions_and_calls(wanted, known)
+        effects = [f"effect/{key}" for key in new_effects(wanted, known)]
         streams = sorted(wanted.streams - known.heads.keys())
+        again = sorted(known.metas) if streams and self._writes else []
         reads = reads_ahead(wanted, known)
-        locks: list[Said] = (
-            [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))] if sessions or calls else []
-        )
-        time = self._time_again() if locks else []
-        then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
-        if not self._writes:
-            locks, then = [], []
-        heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
-        heads += [(sql.NEWEST_TIME, ())] if heads else []
-        said = [*locks, *(_said(one, calls) for one in reads), *then, *heads]
+        locks = self._locks_ahead(sessions, calls, effects)
+        said = [*locks, *(statement_for(one, calls) for one in reads), *self._of_streams(streams, again)]
         if not said:
             return
-        again = sorted(known.metas) if then else []
-        said += [(_METAS, (array_of(again),))] if again else []  # whatever is in the stream by now counts
-        answers = self._send([*locks, *time, *said[len(locks) :]])
-        self._note_time(answers[len(locks) : len(locks) + len(time)])
-        del answers[len(locks) : len(locks) + len(time)]
-        found = [answer.rows() for answer in answers]
-        self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
+        found = [answer.rows() for answer in self._send(said)]
         if self._writes:
-            self._held |= {f"stream/{stream}" for stream in streams}
+            self._held |= {*effects, *(f"stream/{stream}" for stream in streams)}
+        if sessions or calls:
+            self._note_held(found[: len(locks)])
         for read, rows in zip(reads, found[len(locks) :], strict=False):
             read.learn(rows)
-        if again:
-            known.metas.update({**dict.fromkeys(again), **dict(found.pop())})
-        if heads:
-            known.newest_times[:] = [found.pop()[0][0]]
-        for stream, rows in zip(streams, found[len(found) - len(streams) :], strict=True):
-            known.note_head(stream, rows)
+        _learn_streams(known, streams, again, found)
+
+    def _locks_ahead(self, sessions: list[str], calls: list[str], effects: list[str]) -> list[Said]:
+        if not self._writes:
+            return []
+        locks: list[Said] = []
+        if sessions or calls:
+            locks += [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls))), *self._time_again()]
+        return [*locks, (_HOLD_EACH, (array_of(effects),))] if effects else locks
+
+    def _of_streams(self, streams: list[str], again: list[str]) -> list[Said]:
+        """What reads the heads of streams, and these values again: what is in the stream by now counts."""
+        if not streams:
+            return []
+        locks: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams if self._writes]
+        values: list[Said] = [(METAS, (array_of(again),))] if again else []
+        return [*locks, *values, (sql.NEWEST_TIME, ()), *((sql.HEAD, (stream,)) for stream in streams)]
 
 
-def _said(read: ReadAhead, calls: list[str]) -> Said:
-    """The words for this read: every part of its keys is a list of its own."""
-    if read.kind == "sessions":
-        return _SESSIONS, (array_of([key[0] for key in read.keys]), array_of(calls))
-    statement, width = _AHEAD[read.kind]
-    return statement, _columns(read.keys, width)
-
-
-def _columns(rows: Sequence[tuple[str, ...]], width: int) -> tuple[str, ...]:
-    return tuple(array_of([row[place] for row in rows]) for place in range(width))
-
-
-def array_of(texts: Sequence[str]) -> str:
-    """An array of these texts as PostgreSQL reads it; psycopg would look at each of them by itself."""
-    joined = '","'.join(texts)
-    if "\\" in joined or joined.count('"') > 2 * (len(texts) - 1):
-        joined = '","'.join([text.replace("\\", r"\\").replace('"', r"\"") for text in texts])
-    return f'{{"{joined}"}}' if texts else "{}"
+def _learn_streams(
+    known: KnownRows, streams: list[str], again: list[str], found: list[list[tuple[Any, ...]]]
+) -> None:
+    """What was read of streams is what was read last: values, the newest time, and the heads."""
+    if not streams:
+        return
+    first = len(found) - len(streams)
+    for stream, rows in zip(streams, found[first:], strict=True):
+        known.note_head(stream, rows)
+    known.newest_times[:] = [found[first - 1][0][0]]
+    if again:
+        known.metas.update({**dict.fromkeys(again), **dict(found[first - 2])})

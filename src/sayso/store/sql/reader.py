@@ -1,4 +1,4 @@
-"""The reads of the contract in SQL, for SQLite and PostgreSQL alike; of a transaction that writes, each once.
+"""The reads of the contract in SQL, for SQLite and PostgreSQL alike.
 
 What differs (opening, beginning, committing, locking) is behind `Connection`.
 """
@@ -13,7 +13,6 @@ import msgspec
 
 from sayso.core.grants import GrantKey
 from sayso.store.contract import (
-    Ahead,
     CallRow,
     CheckpointRow,
     DeliveryRow,
@@ -32,7 +31,6 @@ from sayso.store.contract import (
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.known import FEW_GRANTS
 
 PAGE = 1000
 CHUNK = 500
@@ -290,95 +288,6 @@ class SqlReader:
         return found
 
 
-class HoldingReader(SqlReader):
-    """Reads of a transaction that writes. What it has read it holds, so it is read once."""
-
-    def read_ahead(self, wanted: Ahead) -> None:
-        self._connection.read_ahead(wanted, self._known)
-
-    def meta(self, name: str) -> str | None:
-        known = self._known.metas
-        if name in known:
-            return known[name]
-        value = super().meta(name)
-        if self._connection.local:  # whoever writes is alone
-            known[name] = value
-        return value
-
-    def session(self, session: str) -> SessionRow | None:
-        known = self._known.sessions
-        if session not in known:
-            known[session] = super().session(session)
-        return known[session]
-
-    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
-        if keys is None:
-            return super().grants(session)
-        few = self._find_few_grants(session) if self._connection.local else None
-        if few is not None:
-            chosen = set(keys)
-            return [row for row in few if (row.kind, row.value) in chosen]
-        wanted = (session, tuple(keys))
-        known = self._known.grants_by_key
-        if wanted not in known:
-            known[wanted] = list(super().grants(*wanted))
-        return known[wanted]
-
-    def _find_few_grants(self, session: str) -> list[GrantRow] | None:
-        known = self._known.few_grants
-        if session not in known:
-            found = self._all(GrantRow, sql.FIRST_GRANTS, session, FEW_GRANTS + 1)
-            known[session] = found if len(found) <= FEW_GRANTS else None
-        return known[session]
-
-    def grant(self, grant: str) -> GrantRow | None:
-        known = self._known.grants
-        return known[grant] if grant in known else _keep(known, grant, super().grant(grant))
-
-    def open_question(self, session: str, digest: str) -> QuestionRow | None:
-        wanted, known = (session, digest), self._known.open_questions
-        if wanted not in known:
-            if self._connection.local and self._is_unasked(session):
-                return None
-            known[wanted] = super().open_question(session, digest)
-        return known[wanted]
-
-    def _is_unasked(self, session: str) -> bool:
-        known = self._known.unasked
-        if session not in known:
-            known[session] = not self._connection.rows(sql.ANY_OPEN_QUESTION, (session,))
-        return known[session]
-
-    def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
-        wanted, known = None if names is None else sorted(set(names)), self._known.reviews
-        if wanted is None or fresh or not known.keys() >= set(wanted):
-            return super().reviews(wanted)
-        return [row for name in wanted if (row := known[name]) is not None]
-
-    def call(self, call: str) -> CallRow | None:
-        known = self._known.calls
-        return known[call] if call in known else _keep(known, call, super().call(call))
-
-    def head(self, stream: str) -> EntryRow | None:
-        known = self._known.heads
-        if stream in known:
-            return known[stream]
-        self._connection.hold(f"stream/{stream}")
-        return self._known.note_head(stream, self._connection.rows(sql.HEAD, (stream,)))
-
-    def newest_time(self) -> float | None:
-        """As it was read ahead. What this transaction adds is not older than the head of its own stream."""
-        known = self._known.newest_times
-        return known[0] if known else super().newest_time()
-
-
 def _seq_within(seq: int) -> int:
     """The number, or the nearest one that lies within its stream or just before it."""
     return min(max(seq, -1), sql.LAST_SEQ)
-
-
-def _keep(known: dict[str, Row], name: str, row: Row | None) -> Row | None:
-    """Keep a row that was found. One that does not exist yet may be added by others."""
-    if row is not None:
-        known[name] = row
-    return row

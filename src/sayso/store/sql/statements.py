@@ -196,6 +196,10 @@ ADD_GRANT = _insert("grants", contract.GrantRow)
 
 SPENDS = _select("spends", contract.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
 ADD_SPEND = _insert("spends", contract.SpendRow)
+ADD_LAST_SPEND = """
+INSERT INTO spends ("grant", "session", "what", "call", "at", "number")
+SELECT ?, ?, ?, ?, ?, 1 + COALESCE(MAX(number), 0) FROM spends WHERE "grant" = ?
+"""
 
 REVIEWS = _select("reviews", contract.ReviewRow, "ORDER BY name")
 REVIEWS_BY_NAME = _select("reviews", contract.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")

@@ -22,8 +22,9 @@ from sayso.store.contract import (
     Writer,
 )
 from sayso.store.sql.faults import FoundFaults
+from sayso.store.sql.holding import HoldingReader
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.reader import HoldingReader, SqlReader
+from sayso.store.sql.reader import SqlReader
 from sayso.store.sql.waiting import JoinedWrite, Write, join_writes
 from sayso.store.sql.writer import SqlWriter
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
@@ -227,6 +228,7 @@ class SqlBatch:
         transaction = self._transaction
         transaction.begin_now()
         writer = SqlWriter(transaction, durable=durable)
+        before = KnownRows() if transaction.local else self._known.copy()  # here to read again takes no time
         transaction.begin_part()
         try:
             self._single.begin(writer)
@@ -234,7 +236,7 @@ class SqlBatch:
             transaction.check()
             transaction.keep_part()
         except BaseException:
-            self._known.clear()
+            self._known.go_back(before)
             transaction.undo_part()
             _call_if_lost(writer)
             raise

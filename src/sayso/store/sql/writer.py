@@ -24,7 +24,8 @@ from sayso.store.contract import (
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.reader import CHUNK, HoldingReader
+from sayso.store.sql.holding import HoldingReader
+from sayso.store.sql.reader import CHUNK
 
 
 class SqlWriter(HoldingReader):
@@ -73,6 +74,14 @@ class SqlWriter(HoldingReader):
         self._hold(row.session)
         self.urgent = self.urgent or row.what == "revoke"
         self._put(sql.ADD_SPEND, row)
+        self._known.add_spend(row)
+
+    def add_last_spend(self, row: SpendRow) -> None:
+        self._hold(row.session)
+        self.urgent = self.urgent or row.what == "revoke"
+        values = (row.grant, row.session, row.what, row.call, row.at, row.grant)
+        self._connection.put(sql.ADD_LAST_SPEND, values)
+        self._known.spends.pop(row.grant, None)
 
     def put_review(self, row: ReviewRow) -> None:
         self._known.reviews.clear()
@@ -82,20 +91,29 @@ class SqlWriter(HoldingReader):
         self._hold(row.session)
         self.urgent = True
         self._put(sql.ADD_QUESTION, row)
-        self._known.change_question(row)
+        self._known.add_question(row)
 
     def close_question(self, row: QuestionRow) -> bool:
         if row.state == "open":
             raise self._connection.failure(f"question {row.id} cannot be closed as open")
-        self._hold(row.session)
+        newly = self._hold(row.session)
         self.urgent = True
-        self._known.change_question(row)
-        return self._store(sql.CLOSE_QUESTION, row, row.id)
+        known = None if newly else self._known.questions.get(row.id)
+        if known is None:
+            closed = self._store(sql.CLOSE_QUESTION, row, row.id)
+        else:
+            closed = known.state == "open"
+            values = (*msgspec.structs.astuple(row)[1:], row.id)
+            if closed:
+                self._connection.put(sql.CLOSE_QUESTION, values, f"question {row.id} is not as it was read")
+        if closed:
+            self._known.close_question(row)
+        return closed
 
     def put_call(self, row: CallRow) -> None:
         self._hold(row.session)
         self._put(sql.PUT_CALL, row)
-        self._known.calls[row.id] = row
+        self._known.put_call(row)
 
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         self._hold(row.session)
@@ -114,7 +132,7 @@ class SqlWriter(HoldingReader):
                 self._connection.put(statement, values, f"call {row.id} is not as it was read")
             elif not self._connection.change(statement, values):
                 return False
-        self._known.calls[row.id] = row
+        self._known.change_call(row)
         return True
 
     def _change_call(self, known: CallRow, row: CallRow) -> None:
@@ -129,6 +147,7 @@ class SqlWriter(HoldingReader):
 
     def drop_results(self, *, before: float) -> int:
         self._known.calls.clear()
+        self._known.effects.clear()
         statements = (sql.DROP_RESULTS, sql.DROP_DOUBTFUL_RESULTS)
         return sum(self._connection.change(one, (before,)) for one in statements)
 

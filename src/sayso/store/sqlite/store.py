@@ -58,7 +58,7 @@ _AHEAD = {
     "reviews": sql.REVIEWS_BY_NAME,
     "open_questions": sql.OPEN_QUESTIONS_BY_KEY,
 }
-"""What is asked to read ahead. A key that is NULL finds nothing."""
+"""What is asked to read ahead; the rest is read when it is needed. A key that is NULL finds nothing."""
 
 
 class HeldConnection:
@@ -146,12 +146,12 @@ class SqliteTransaction(Transaction):
         """Many rows with one statement. The heads of streams are few, and read when they are needed."""
         if not self.joins or known.has_all(wanted):
             return
-        reads = sorted(reads_ahead(wanted, known), key=lambda read: read.kind != "calls")
-        for read in reads:
+        reads = [read for read in reads_ahead(wanted, known) if read.kind in _AHEAD]
+        for read in sorted(reads, key=lambda read: read.kind != "calls"):
             keys = read.keys if read.kind != "sessions" else _with_sessions_of_calls(read.keys, wanted, known)
             read.learn(self._find_all(_AHEAD[read.kind], keys))
 
-    def _find_all(self, statement: str, keys: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
+    def _find_all(self, statement: str, keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(keys), CHUNK):
             found += self.rows(*sql.with_keys(statement, keys[start : start + CHUNK]))
@@ -159,8 +159,8 @@ class SqliteTransaction(Transaction):
 
 
 def _with_sessions_of_calls(
-    keys: Sequence[tuple[str, ...]], wanted: Ahead, known: KnownRows
-) -> list[tuple[str, ...]]:
+    keys: Sequence[tuple[Any, ...]], wanted: Ahead, known: KnownRows
+) -> list[tuple[Any, ...]]:
     """These sessions, and those of the calls that were read before them."""
     calls = (known.calls.get(name) for name in wanted.calls)
     more = ((row.session,) for row in calls if row is not None and row.session not in known.sessions)

@@ -1,0 +1,250 @@
+"""Kinds of starts and ends of calls, and how many words to the server each of them takes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import httpx
+
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.service.http.batches import BatchedStep, Batches
+from tests.support.service import READ, WIPE, WRITE, Service
+
+OK, TAKEN = 200, 409
+NOTE = {"tool": "write_note", "args": {}}
+POLICY = """
+sayso: 1
+settings: {safe: auto}
+domains:
+  files: {trust_level: high, autonomous: [read], requires_approval: [write], blocked: [wipe]}
+  notes: {trust_level: high, autonomous: [], requires_approval: [write], blocked: []}
+tools:
+  - {tool: read_file, operation: files.read}
+  - {tool: write_file, operation: files.write}
+  - {tool: write_note, operation: notes.write}
+  - {tool: wipe, operation: files.wipe}
+"""
+
+
+class Asked(NamedTuple):
+    """One request, who makes it, and what it has to be answered with."""
+
+    who: str
+    path: str
+    body: dict[str, Any]
+    status: int = OK
+    told: str = "allowed"
+    headers: dict[str, str] | None = None
+
+
+Prepare = Callable[[Service, str, str, str], Asked]
+"""Makes a request of this kind: who asks, in which session, and under a name that only this one has."""
+
+
+def _body(who: str, session: str, call: dict[str, Any], name: str) -> dict[str, Any]:
+    """The call with arguments of its own; an agent has one session and does not name it."""
+    body = {**call, "args": {**call["args"], "path": f"{name}.txt"}}
+    return body if who == "agent" else {**body, "session": session}
+
+
+def _ask(who: str, body: dict[str, Any], told: str = "allowed", key: str | None = None) -> Asked:
+    return Asked(who, "/v1/calls", body, OK, told, None if key is None else {"Idempotency-Key": key})
+
+
+def _made(service: Service, asked: Asked) -> dict[str, Any]:
+    made: dict[str, Any] = service.told(
+        asked.who, "POST", asked.path, asked.body, headers=asked.headers or {}
+    )
+    return made
+
+
+def _end_of(service: Service, who: str, made: dict[str, Any], end: dict[str, Any]) -> Asked:
+    path = f"/v1/calls/{made['operation_id']}/outcome"
+    return Asked(who, path, {"fence": made["fence"], **end}, told=end["state"])
+
+
+def plain(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, _body(who, session, READ, name))
+
+
+def with_call_id(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, {**_body(who, session, READ, name), "call_id": name})
+
+
+def with_key(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, _body(who, session, READ, name), key=name)
+
+
+def with_id_and_key(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, {**_body(who, session, READ, name), "call_id": name}, key=name)
+
+
+def with_effect(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, {**_body(who, session, READ, name), "effect_key": f"effect {name}"})
+
+
+def with_effect_again(service: Service, who: str, session: str, name: str) -> Asked:
+    """The one before it failed."""
+    asked = with_effect(service, who, session, name)
+    _end(service, _end_of(service, who, _made(service, asked), {"state": "failed"}))
+    return asked
+
+
+def with_effect_taken(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = with_effect(service, who, session, name)
+    _made(service, asked)
+    return asked._replace(status=TAKEN, told="")
+
+
+def using_an_approval(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = _ask(who, _body(who, session, WRITE, name))
+    service.answer(_made(service, asked)["question"], "once")
+    return asked
+
+
+def using_a_grant(service: Service, who: str, session: str, name: str) -> Asked:
+    """The first call of a session asks, and the operator gives a grant for all that come after it."""
+    made = _made(service, _ask(who, _body(who, session, NOTE, name)))
+    if made["status"] == "pending":
+        give_grant(service.gate, made["session"], by="operator", operation="notes.write", minutes=60)
+    return _ask(who, _body(who, session, NOTE, f"{name}-again"))
+
+
+def asking(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, _body(who, session, WRITE, name), "pending")
+
+
+def joining_a_question(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = asking(service, who, session, name)
+    _made(service, asked)
+    return asked
+
+
+def blocked(service: Service, who: str, session: str, name: str) -> Asked:
+    return _ask(who, _body(who, session, WIPE, name), "blocked")
+
+
+def denied_before(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = _ask(who, _body(who, session, WRITE, name), "denied")
+    service.answer(_made(service, asked)["question"], "deny")
+    return asked
+
+
+def ungated(service: Service, who: str, session: str, name: str) -> Asked:
+    body = {**_body(who, session, {"tool": "helper", "args": {}}, name), "ungated": True}
+    return _ask(who, body)
+
+
+def repeated_by_id(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = with_call_id(service, who, session, name)
+    _made(service, asked)
+    return asked._replace(told="running")
+
+
+def repeated_by_key(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = with_key(service, who, session, name)
+    _end(service, _end_of(service, who, _made(service, asked), {"state": "succeeded", "result": 1}))
+    return asked._replace(told="succeeded")
+
+
+def repeated_while_asked(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = _ask(who, {**_body(who, session, WRITE, name), "call_id": name}, "pending")
+    _made(service, asked)
+    return asked
+
+
+def repeated_after_answer(service: Service, who: str, session: str, name: str) -> Asked:
+    asked = _ask(who, {**_body(who, session, WRITE, name), "call_id": name}, "pending")
+    service.answer(_made(service, asked)["question"], "once")
+    return asked
+
+
+def reusing_an_id(service: Service, who: str, session: str, name: str) -> Asked:
+    """An id that stands for another call."""
+    asked = with_call_id(service, who, session, name)
+    _made(service, asked)
+    other = {**asked.body, "args": {"path": f"{name}-other.txt"}}
+    return asked._replace(body=other, status=TAKEN, told="")
+
+
+STARTS: dict[str, Prepare] = {
+    each.__name__: each
+    for each in (
+        plain, with_call_id, with_key, with_id_and_key, using_an_approval, using_a_grant, asking,
+        joining_a_question, blocked, denied_before, repeated_by_id, repeated_by_key, repeated_while_asked,
+        repeated_after_answer, reusing_an_id,
+    )
+}  # fmt: skip
+HOST_STARTS: dict[str, Prepare] = {
+    each.__name__: each for each in (with_effect, with_effect_again, with_effect_taken, ungated)
+}
+RUNNING: dict[str, Prepare] = {
+    each.__name__: each for each in (plain, with_call_id, using_an_approval, using_a_grant)
+}
+ENDS: dict[str, dict[str, Any]] = {
+    "succeeded": {"state": "succeeded"},
+    "succeeded_with_result": {"state": "succeeded", "result": {"lines": 3}},
+    "failed": {"state": "failed"},
+    "failed_with_reason": {"state": "failed", "unkept": "no space left"},
+    "ambiguous": {"state": "ambiguous"},
+}
+
+
+def end_after(start: Prepare, end: dict[str, Any]) -> Prepare:
+    """The end of a call that was started so."""
+
+    def ending(service: Service, who: str, session: str, name: str) -> Asked:
+        return _end_of(service, who, _made(service, start(service, who, session, name)), end)
+
+    return ending
+
+
+def _end(service: Service, asked: Asked) -> None:
+    service.told(asked.who, "POST", asked.path, asked.body)
+
+
+async def send(service: Service, asked: Asked) -> httpx.Response:
+    return await service.ask(asked.who, "POST", asked.path, asked.body, headers=asked.headers or {})
+
+
+def check(asked: Asked, response: httpx.Response) -> None:
+    assert response.status_code == asked.status, response.text
+    if asked.status == OK:
+        assert response.json()["status"] == asked.told, response.text
+
+
+def send_together(service: Service, asked: Sequence[Asked]) -> list[httpx.Response]:
+    """All of them come while another batch is under way, and so are in one."""
+    batches: Batches = service.running.batches
+    begun, all_there = threading.Event(), threading.Event()
+    came: list[None] = []
+    run = batches.run
+
+    def wait_for_all() -> BatchedStep:
+        begun.set()
+        all_there.wait()
+        return BatchedStep(lambda: None)
+
+    async def run_counted(*wanted: Any) -> Any:
+        answer = asyncio.ensure_future(run(*wanted))
+        await asyncio.sleep(0)  # now it waits for the next batch
+        came.append(None)
+        if len(came) == len(asked):
+            all_there.set()
+        return await answer
+
+    async def send_all() -> list[httpx.Response]:
+        first = asyncio.ensure_future(run(wait_for_all))
+        await asyncio.to_thread(begun.wait)
+        answers = await asyncio.gather(*[send(service, one) for one in asked])
+        await first
+        return answers
+
+    batches.run = run_counted  # type: ignore[assignment,method-assign]
+    try:
+        return service.runner.run(send_all())
+    finally:
+        batches.run = run  # type: ignore[method-assign]
