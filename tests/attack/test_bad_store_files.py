@@ -202,7 +202,7 @@ def test_a_write_that_the_system_refuses_is_told_and_nothing_is_kept(filled: Pat
         cwd=Path(__file__).parents[2],
     )
     told, kept = done.stdout.splitlines()
-    assert told.startswith(f"StoreError {filled} cannot")
+    assert told.startswith(f"StoreUnwritable {filled} cannot")
     assert kept == "yes None"
 
 

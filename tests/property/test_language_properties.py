@@ -138,6 +138,7 @@ def test_stops_are_found_exactly_where_a_slow_look_at_the_words_finds_them(words
     text = " ".join(words)
     expected = any(re.search(rf"(^| ){phrase}( |$)", text) for phrase in STOP_PHRASES)
     assume(words[:1] != ["hold"])  # as a whole clause it stops as well, alone or with "it"
+    assume(words != ["on", "hold"])  # so does this
     assert read_message(text, SLASHES).stop == expected
 
 
