@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sayso.core.audit.entry import MAIN
 from sayso.core.audit.events import Decided, Sealed
+from sayso.doors.sayso import Sayso
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.audit.prune import prune_audit
 from sayso.gate.audit.verifying.verify import verify_audit
@@ -18,12 +19,13 @@ from sayso.gate.figures.figures import compute_figures
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.figures.stories import StoryFilter, StoryPage, find_stories
 from sayso.gate.gate import Gate
+from sayso.gate.rows import sealed_store
 from sayso.gate.rows.journal import record
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.summaries import add_up as adding
-from sayso.gate.summaries.add_up import add_up, recount
+from sayso.gate.summaries.add_up import add_up, find_through, recount
 from sayso.gate.summaries.shapes import QUESTIONS
-from sayso.gate.summaries.source import UnreadableSummary
+from sayso.gate.summaries.source import SourceSummaries, UnreadableSummary
 from sayso.store.contract import SummaryRow, Writer
 from tests.support.answers import answer_question
 from tests.support.asking import edit, push
@@ -233,3 +235,29 @@ def test_a_page_of_a_filtered_history_reads_few_entries_however_long_it_is(gate:
     found = every_page(gate, StoryFilter(session="s7"))
     assert len(found) == 5
     assert all(one > other for (_, one), (_, other) in pairwise(found))
+
+
+def test_a_program_that_never_signs_leaves_few_entries_to_whoever_reads_figures(gate: Gate) -> None:
+    session = Sayso(gate).session(agent="tester").id
+    for _ in range(25):
+        with gate.store.write() as tx:
+            for _ in range(130):
+                last = record(tx, ALLOWED, session=session, operations=("git.push",))
+        with gate.store.read() as tx:
+            assert not list(tx.checkpoints(limit=1))
+            assert last - find_through(SourceSummaries(MAIN, tx)).entry < 1_000 + 130
+    assert last > 3_000
+    assert findings(gate) == []
+
+
+def test_a_call_is_decided_though_the_trail_cannot_be_added_up(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealed_store, "MANY_ENTRIES", 10)
+    session = Sayso(gate).session(agent="tester").id
+    add_up(gate, least=1)
+    row = next(row for row in stored(gate) if row.kind == "through")
+    with gate.store.write() as tx:
+        tx.put_summaries([replace(row, body=b"nonsense")])
+    for n in range(20):
+        assert authorize(gate, edit(session, f"{n}.py")).question is not None

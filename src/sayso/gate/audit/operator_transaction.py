@@ -47,6 +47,11 @@ def sign_off(gate: Gate) -> None:
     except SaysoError as error:
         log.warning("no checkpoint was signed: %s", error)
         return
+    sum_up(gate)
+
+
+def sum_up(gate: Gate) -> None:
+    """Add up what is new in the trail. If that fails, log a warning: nothing else depends on it."""
     try:
         add_up(gate)
     except SaysoError as error:

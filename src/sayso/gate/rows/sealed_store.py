@@ -34,6 +34,9 @@ from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreErr
 
 log = logging.getLogger("sayso")
 
+MANY_ENTRIES = 1_000
+"""After how many entries of its stream a gate does what `MarkedStore.after_many` says."""
+
 
 class _Kept(NamedTuple):
     """What a transaction that was kept means for the mark: how it rises, and how it was before."""
@@ -169,6 +172,8 @@ class _MarkedWrite:
                 self._own.kept.append(_Kept(newest, self._raised, self._before, self._tx.durable))
         finally:
             self._store.leave()
+        if self._own.batch is None:
+            self._store.count_entries(newest)
 
     def _prepare_commit(self) -> None:
         """It is about to be committed, or to be kept in its batch: hold it against the mark.
@@ -209,6 +214,9 @@ class MarkedStore:
         self._records = records
         self.epoch: _EnteredEpoch | None = None
         """None for a gate that has not entered one: it only looks."""
+        self.after_many: Callable[[], object] | None = None
+        """Done once many entries were added to the stream, after the commit that made them so many."""
+        self._thousands: int | None = None
         self._own = _OwnPlace(store)
 
     def enter(self, epoch: int) -> None:
@@ -361,6 +369,16 @@ class MarkedStore:
             self.mark.learn(raised)
         elif raised and self._own.unwritten is not None:
             raise self._own.unwritten
+
+    def count_entries(self, newest: Sequence[EntryRow]) -> None:
+        """These were committed. Others may add to the same stream: whoever passes the number acts."""
+        if not newest or self.after_many is None or newest[-1].stream != self.stream:
+            return
+        thousands, before = newest[-1].seq // MANY_ENTRIES, self._thousands
+        if thousands != before:
+            self._thousands = thousands
+            if before is not None or newest[-1].seq == thousands * MANY_ENTRIES:
+                self.after_many()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self.unmarked.wait_for_change(seen, timeout)

@@ -1,6 +1,7 @@
 """Keeping the summaries up with the trail: what is new is added in steps, each a short transaction.
 
-- It is done when the trail is signed, never while a call is decided.
+- It is done when the trail is signed, and in a program with a store of its own after every thousand entries;
+  never while a call is decided.
 - A step is worked out while others write. It is stored if the summaries are still as they were read.
 - A store that is being moved is left alone.
 - Whoever reads adds what is newer than the summaries for itself, and stores nothing (`load_*`).
