@@ -238,7 +238,7 @@ def test_a_page_of_a_filtered_history_reads_few_entries_however_long_it_is(gate:
 
 
 def test_a_program_that_never_signs_leaves_few_entries_to_whoever_reads_figures(gate: Gate) -> None:
-    session = Sayso(gate).session(agent="tester").id
+    session, last = Sayso(gate).session(agent="tester").id, 0
     for _ in range(25):
         with gate.store.write() as tx:
             for _ in range(130):
