@@ -356,7 +356,7 @@ def test_another_policy_than_your_own_explains_and_lets_you_answer_if_it_is_name
     screen = desk.open()
     screen.wait_for("May this run?")
     press(screen, "w")
-    assert "* always_ask" in screen.wait_for("Why this is asked")
+    assert "Why this is asked" in screen.wait_for("* always_ask")
     screen = desk.open("--policy", str(named))
     screen.wait_for("a type allow")
     press(screen, " ")

@@ -7,7 +7,7 @@ and is never run again by itself.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -73,10 +73,9 @@ class NotNow(SaysoError):
 
 def read_state(text: str) -> State:
     """A stored word as the state it is."""
-    for state in NEXT:
-        if state == text:
-            return state
-    raise NotNow(f"{text!r} is not a state of a call")
+    if text not in NEXT:
+        raise NotNow(f"{text!r} is not a state of a call")
+    return cast("State", text)
 
 
 class CallStanding(msgspec.Struct, frozen=True):

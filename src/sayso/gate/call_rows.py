@@ -20,7 +20,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.policy import Terms, terms_of
 from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
-from sayso.gate.rows.row_seals import SessionState, Untried, standing_label
+from sayso.gate.rows.row_seals import SessionState, Untried, draft_of, standing_label
 from sayso.gate.rows.sessions import (
     LoadedSession,
     RowSelection,
@@ -222,15 +222,15 @@ def is_forgotten(row: CallRow, kept: SessionState) -> bool:
     return _find_untried(row) is not None and not named and row.at <= kept.forgotten
 
 
-def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision, **more: Any) -> CallRow:
-    """The row with what the ledger keeps of this decision, without what it changed elsewhere.
+def record_of_decision(gate: Gate, request: Request, decision: Decision, **more: Any) -> Record:
+    """The ledger's record of a call by this decision, without what that changed elsewhere.
 
     `more` is of the record.
     """
     bare = tuple([_without_effects(item) for item in decision.items])
     terms = terms_of(gate.policy, [(item.operation, item.risk) for item in bare])
     said = (decision.verdict, decision.rule, decision.reason, bare, decision.announce, terms)
-    return with_record(gate, row, Record(request, *said, **more))
+    return Record(request, *said, **more)
 
 
 def _without_effects(item: Item) -> Item:
@@ -239,11 +239,16 @@ def _without_effects(item: Item) -> Item:
     return msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
 
 
+def draft_body(gate: Gate, call: str, kept: Record) -> bytes:
+    """The body of a call's row with this kept in it; `add_call_row` and `move_call_row` seal it."""
+    record = _encode(kept)
+    gate.sealer.records.put(call, record, kept)
+    return draft_of(record)
+
+
 def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:
-    """The row with this kept in it; `add_call_row` and `move_call_row` seal it."""
-    body = _encode(kept)
-    gate.sealer.records.put(row.id, body, kept)
-    return gate.sealer.draft_call(row, body)
+    """The row with this kept in it, still without a seal."""
+    return msgspec.structs.replace(row, body=draft_body(gate, row.id, kept))
 
 
 def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:

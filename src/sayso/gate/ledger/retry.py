@@ -24,8 +24,8 @@ from sayso.gate.call_rows import (
     load_call_row,
     load_record,
     move_call_row,
+    record_of_decision,
     standing_of,
-    with_decision,
     with_record,
     with_refusal,
     with_standing,
@@ -172,7 +172,7 @@ def _row_after_decision(
     more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
     more |= {"made_in": kept.made_in, "effect_turn": kept.effect_turn}
     more |= {"decided_at": now, "silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
-    return with_decision(gate, after, request, done.decision, **more)
+    return with_record(gate, after, record_of_decision(gate, request, done.decision, **more))
 
 
 def _request_to_retry(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:

@@ -28,9 +28,10 @@ from sayso.gate.call_rows import (
     add_call_row,
     attempt_from_row,
     check_call_row,
+    draft_body,
     load_record,
+    record_of_decision,
     standing_of,
-    with_decision,
     with_standing,
 )
 from sayso.gate.deciding.ahead import rows_ahead
@@ -143,23 +144,8 @@ def new_call_row(
     lease: float = LEASE,
 ) -> CallRow:
     """The row of a call that was decided just now."""
-    row = CallRow(
-        id=name,
-        session=request.session,
-        digest=request.digest,
-        tool=request.call.tool,
-        body=b"",
-        state=STATE_OF_VERDICT[done.decision.verdict],
-        at=tx.now,
-        host_id=host_id,
-        key=key,
-        effect_key=effect_key,
-        question=done.question.id if done.question else None,
-        workflow=request.workflow,
-    )
-    return with_decision(
+    kept = record_of_decision(
         gate,
-        row,
         request,
         done.decision,
         clearings=done.clearings,
@@ -167,6 +153,20 @@ def new_call_row(
         made_in=made_in,
         silent=lease > ledger.BEATEN,
         **story_fields(gate, done, None),
+    )
+    return CallRow(
+        id=name,
+        session=request.session,
+        digest=request.digest,
+        tool=request.call.tool,
+        body=draft_body(gate, name, kept),
+        state=STATE_OF_VERDICT[done.decision.verdict],
+        at=tx.now,
+        host_id=host_id,
+        key=key,
+        effect_key=effect_key,
+        question=done.question.id if done.question else None,
+        workflow=request.workflow,
     )
 
 

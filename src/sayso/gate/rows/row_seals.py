@@ -109,6 +109,11 @@ def standing_label(row: CallRow) -> str | None:
     return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
 
 
+def draft_of(record: bytes) -> bytes:
+    """The body of a call's row with this record, not sealed yet: as it is, nobody believes it."""
+    return _UNSEALED + record
+
+
 _columns_beside_head = attrgetter(
     "id", "owner", "agent", "user", "workspace", "parent", "opened_at", "ended_at", "spends"
 )
@@ -357,10 +362,6 @@ class Sealer:
         mac, body = row.edited[:MAC_BYTES], row.edited[MAC_BYTES:]
         ours = seal_matches(self._key, mac, "edited", self._where, row.id.encode(), body)
         return _decode_request(body) if ours else None
-
-    def draft_call(self, row: CallRow, record: bytes) -> CallRow:
-        """The row with this record in it, still without a seal: until it is sealed, nobody believes it."""
-        return msgspec.structs.replace(row, body=_UNSEALED + record)
 
     def call(self, row: CallRow) -> CallRow:
         """The row sealed as it is, with the record that it has.

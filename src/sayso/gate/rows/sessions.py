@@ -167,8 +167,9 @@ def save_session(
     over = _find_ended(tx, sealer, before, after, spends) if spends or old.under_way else {}
     if after.taken_back and not was.calls:
         after = msgspec.structs.replace(after, taken_back=())
+    fields = _fields_of_head(after)
     kept = SessionState(
-        SessionHead(*_fields_of_head(after)),
+        was.head if fields == _fields_of_head(was.head) else SessionHead(*fields),
         spent,
         _save_questions(tx, sealer, before, after, closing),
         was.calls if stands is None else with_call(was.calls, *stands),
