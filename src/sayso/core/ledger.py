@@ -7,7 +7,7 @@ and is never run again by itself.
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
@@ -75,7 +75,7 @@ def read_state(text: str) -> State:
     """A stored word as the state it is."""
     if text not in NEXT:
         raise NotNow(f"{text!r} is not a state of a call")
-    return cast("State", text)
+    return text
 
 
 class CallStanding(msgspec.Struct, frozen=True):
