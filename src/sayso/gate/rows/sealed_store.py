@@ -161,7 +161,7 @@ class _MarkedWrite:
                 return
             try:
                 newest = self._store.newest_entries(self._tx)
-                self._prepare_commit()
+                self._prepare_commit(newest)
             except BaseException as failure:
                 self._inside.__exit__(type(failure), failure, failure.__traceback__)
                 raise
@@ -175,15 +175,16 @@ class _MarkedWrite:
         if self._own.batch is None:
             self._store.count_entries(newest)
 
-    def _prepare_commit(self) -> None:
+    def _prepare_commit(self, newest: Sequence[EntryRow]) -> None:
         """It is about to be committed, or to be kept in its batch: hold it against the mark.
 
         Where others write as well, what it raises counts for the threads of this process from now on.
         """
         tx, store, by_itself = self._tx, self._store, self._own.batch is None
-        mark, alone = store.mark, store.local
-        if self._goes_on is not None and tx.newest_own_entry(self._goes_on) is None:
-            check_goes_on(tx, tx.head(self._goes_on))
+        mark, alone, goes_on = store.mark, store.local, self._goes_on
+        added = newest[-1].stream if newest else None
+        if goes_on is not None and goes_on != added and tx.newest_own_entry(goes_on) is None:
+            check_goes_on(tx, tx.head(goes_on))
         if self._raised:
             if not (alone and by_itself):
                 self._before = mark.promise(self._raised)

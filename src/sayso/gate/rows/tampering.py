@@ -44,20 +44,24 @@ class Doubt(msgspec.Struct, frozen=True):
     """Whether the session may not be used any more, should its row be put right again."""
 
 
+class _DoubtsOfThread(threading.local):
+    found: tuple[Doubt, ...] = ()
+
+
 class Doubts:
     """The signs of tampering in the present transaction, per thread."""
 
     def __init__(self) -> None:
-        self._own = threading.local()
+        self._own = _DoubtsOfThread()
         self._told: set[Doubt] = set()
 
     def __bool__(self) -> bool:
         """Return whether anything was noticed in the transaction under way."""
-        return bool(getattr(self._own, "found", None))
+        return bool(self._own.found)
 
     def note(self, finding: str, session: str = "", *, burns: bool = False) -> None:
         """To be recorded whenever it is noticed: somebody tried to do something with it."""
-        self._thread_doubts().append(Doubt(finding, session, burns))
+        self._own.found = (*self._own.found, Doubt(finding, session, burns))
 
     def note_once(self, finding: str, session: str = "") -> None:
         """To be recorded once by this process: for rows that are looked at again and again."""
@@ -67,19 +71,12 @@ class Doubts:
         if len(self._told) >= MOST_TOLD:
             self._told.clear()
         self._told.add(doubt)
-        self._thread_doubts().append(doubt)
+        self._own.found = (*self._own.found, doubt)
 
     def take(self) -> list[Doubt]:
         """Return the signs gathered so far, and forget them."""
-        found = list(dict.fromkeys(self._thread_doubts()))
-        self._own.found = []
-        return found
-
-    def _thread_doubts(self) -> list[Doubt]:
-        found: list[Doubt] | None = getattr(self._own, "found", None)
-        if found is None:
-            found = self._own.found = []
-        return found
+        found, self._own.found = self._own.found, ()
+        return list(dict.fromkeys(found))
 
 
 # --- seals ---

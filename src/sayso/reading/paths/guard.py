@@ -111,7 +111,10 @@ def _may_name_files(arguments: object, command: str | None) -> bool:
     """Return whether files may stand in the middle of a text, beside the declared command line."""
     if not isinstance(arguments, dict):
         return False
-    return any(runs_text(name) and (command is None or arguments[name] != command) for name in arguments)
+    for name in arguments:  # noqa: SIM110  there are few, in every call: a generator would take longer
+        if runs_text(name) and (command is None or arguments[name] != command):
+            return True
+    return False
 
 
 def follow_every_path(
@@ -280,13 +283,26 @@ def _have_entry(folder: str, names: Sequence[str]) -> bool:
 
     A call without a folder is read from that of this process.
     """
-    for name in names:
-        try:
-            os.lstat(f"{folder}/{name}" if folder else name)
-        except OSError:
-            continue
-        return True
+    for name in names:  # noqa: SIM110  as above
+        if _is_entry(f"{folder}/{name}" if folder else name):
+            return True
     return False
+
+
+def _is_entry(path: str) -> bool:
+    """Return whether anything is there, be it a link to nowhere. Most often nothing is."""
+    if _SAYS_WHAT_IS_THERE:
+        return os.access(path, os.F_OK, effective_ids=True, follow_symlinks=False)
+    return os.path.lexists(path)
+
+
+def _says_what_is_there() -> bool:
+    """Return whether `access` can be asked without an error for each no; some sandboxes answer only no."""
+    able = os.access in os.supports_effective_ids and os.access in os.supports_follow_symlinks
+    return able and os.access(os.sep, os.F_OK, effective_ids=True, follow_symlinks=False)
+
+
+_SAYS_WHAT_IS_THERE = _says_what_is_there()
 
 
 @functools.lru_cache(maxsize=1024)

@@ -39,12 +39,17 @@ class Changes:
     def put(self, table: Table[Row], group: str, key: object, row: Row) -> None:
         """Let the key have this row, or none any more if it is GONE."""
         with self._step:
-            rows = table.setdefault(group, {})
+            rows = table.get(group)
+            if rows is None:
+                rows = table[group] = {}
             was = rows.get(key, GONE)
             self._undo.append((rows, key, was))
             for reader in self._readers:
                 reader.note(rows, key, was)
-            _set(rows, key, row)
+            if row is GONE:
+                rows.pop(key, None)
+            else:
+                rows[key] = row
 
     def count(self) -> int:
         """Return how many changes can be undone."""
@@ -58,7 +63,11 @@ class Changes:
         """Undo all changes but the first ones."""
         while len(self._undo) > back_to:
             with self._step:
-                _set(*self._undo[-1])
+                rows, key, was = self._undo[-1]
+                if was is GONE:
+                    rows.pop(key, None)
+                else:
+                    rows[key] = was
                 self._undo.pop()
 
     def begin_reading(self, tables: object) -> TablesThen:
@@ -73,13 +82,6 @@ class Changes:
     def end_reading(self, reader: TablesThen) -> None:
         with self._step:
             self._readers.remove(reader)
-
-
-def _set(rows: Rows[Row], key: object, row: Row) -> None:
-    if row is GONE:
-        rows.pop(key, None)
-    else:
-        rows[key] = row
 
 
 class TablesThen:

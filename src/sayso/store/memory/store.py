@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import cast
+from typing import NoReturn, cast
 
 import msgspec
 
@@ -51,7 +51,8 @@ class MemoryWriter(MemoryReader):
     """The writer's turn, unless this is a part of a batch: that has it."""
 
     def __init__(self, tables: Tables, changes: Changes, now: float, *, durable: bool) -> None:
-        super().__init__(tables, now)
+        self._tables = tables
+        self.now = now
         self._changes = changes
         self.durable = durable
         self._added: dict[str, EntryRow] = {}
@@ -330,14 +331,14 @@ class MemoryStore:
     def begin_writing(self, *, durable: bool) -> MemoryWriter:
         """Wait for the turn, and have it until the transaction ends."""
         self._single.check()
-        claim = self._take_turn()
+        claim = self._turn.take(self._busy) or self._refuse_turn()
         try:
             self._changes.undo()  # what is left of it if the last undo was interrupted
             writer = self.writer(self._tables, self._changes, self._clock(), durable=durable)
             writer.claim = claim
             self._single.begin(writer)
         except BaseException:
-            self._give_turn(claim)
+            self._turn.give(claim)
             raise
         return writer
 
@@ -352,7 +353,7 @@ class MemoryStore:
             try:
                 writer.leave()
             finally:
-                self._give_turn(writer.claim)
+                self._turn.give(writer.claim)
         if not failed:
             self._pulse.beat()
 
@@ -373,7 +374,7 @@ class MemoryStore:
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         self._single.check()
-        claim = self._take_turn()
+        claim = self._turn.take(self._busy) or self._refuse_turn()
         try:
             self._changes.undo()  # as above
             batch = MemoryBatch(self._tables, self._changes, self._clock(), self.writer)
@@ -388,7 +389,7 @@ class MemoryStore:
             finally:
                 batch.over = True
         finally:
-            self._give_turn(claim)
+            self._turn.give(claim)
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -397,11 +398,5 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go."""
 
-    def _take_turn(self) -> Claim:
-        claim = self._turn.take(self._busy)
-        if claim is None:
-            raise StoreBusy("another thread is writing", hint="try again")
-        return claim
-
-    def _give_turn(self, claim: Claim) -> None:
-        self._turn.give(claim)
+    def _refuse_turn(self) -> NoReturn:
+        raise StoreBusy("another thread is writing", hint="try again")

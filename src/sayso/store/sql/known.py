@@ -99,7 +99,8 @@ class KnownRows(msgspec.Struct):
             self.clear()
             return
         for rows in _only_of_one(self):
-            rows.clear()
+            if rows:
+                rows.clear()
 
     def clear(self) -> None:
         """Forget everything: what was read or written may have been undone."""
@@ -187,7 +188,7 @@ class KnownRows(msgspec.Struct):
         """The stored call with this id is this row now."""
         self.calls[row.id] = row
         self.no_calls.discard(row.id)
-        for effect, rows in [*self.effects.items()]:
+        for effect, rows in [*self.effects.items()] if self.effects else ():
             among = any(one.id == row.id for one in rows)
             if among != (effect == row.effect_key):
                 del self.effects[effect]  # it came to this effect, or left it

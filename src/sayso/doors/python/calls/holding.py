@@ -26,15 +26,24 @@ SUSPENDED = (CoroutineType, GeneratorType, AsyncGeneratorType)
 MOST = 10_000
 
 Place = tuple[int, int, asyncio.Task[Any] | None]
-"""The process, the thread and the task that some code runs in."""
+"""The process (how many forks lie before it), the thread and the task that some code runs in."""
 
 _looking = threading.RLock()
 _entered: ContextVar[None] = ContextVar("sayso_entered")
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks  # noqa: PLW0603  a process is a fact about the whole program
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
 
 
 def place_here() -> Place:
     loop = asyncio._get_running_loop()  # noqa: SLF001  which raises nothing where none runs
-    return os.getpid(), threading.get_ident(), None if loop is None else asyncio.current_task(loop)
+    return _forks, threading.get_ident(), None if loop is None else asyncio.current_task(loop)
 
 
 class Holding:

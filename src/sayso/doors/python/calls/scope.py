@@ -28,6 +28,7 @@ from sayso.core.session import Click, OuterCall, Run, Scope, join_outers
 from sayso.doors.python.calls.holding import Holding, Place, place_here
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.gate.call_rows import Attempt
+from sayso.gate.gate import NO_SCOPE
 from sayso.gate.ledger.workflows import RunNote
 
 NO_CLICK = Click()
@@ -82,6 +83,8 @@ class Frame:
         self.run = run
         self.individual = individual
         self.job = job
+        self.only_session = not (pass_on or clicked is not None or reducers or run or individual or job)
+        """Whether it says which session this is, and nothing more."""
         self.open = True
         self.around: Frame | None = None
         self.held: Holding | None = None
@@ -168,12 +171,15 @@ def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) 
     A step that wants a consent of its own keeps out what is around it, from work that it leaves behind too. A
     call approved inside the step still carries what that call does, and so does a run started inside it.
     """
+    around = _around(gate, session, here)
+    if not around:
+        return NO_SCOPE
     outers: list[OuterCall] = []
     reducers: dict[str, Risk] = {}
     clicked: Frame | None = None
     run: Run | None = None
     step: Frame | None = None
-    for frame in _around(gate, session, here):
+    for frame in around:
         if frame.open:
             clicked = frame if clicked is None and frame.clicked is not None else clicked
             reducers = {**frame.reducers, **reducers} if frame.reducers else reducers
@@ -259,9 +265,11 @@ def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | N
 
 
 def _around(gate: object, session: str, here: Sequence[Frame] | None) -> list[Frame]:
-    """Every frame of this session around this point, innermost first, closed ones too."""
+    """The frames of this session around this point that make a scope, innermost first, closed ones too."""
     known = frames_here() if here is None else here
-    return [frame for frame in known if frame.gate is gate and frame.session == session]
+    return [
+        frame for frame in known if not frame.only_session and frame.gate is gate and frame.session == session
+    ]
 
 
 def _visible(frame: Frame | None, here: Place) -> Frame | None:
