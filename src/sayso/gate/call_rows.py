@@ -325,8 +325,9 @@ def _name_in_session(
 ) -> None:
     """Keep the call's state in its session's row, as long as it is not over."""
     stands, untried = standing_label(after), _find_untried(after)
-    stood, waited = (None, None) if before is None else (standing_label(before), _find_untried(before))
-    if stands == stood and untried == waited:
+    if before is not None and stands == standing_label(before) and untried == _find_untried(before):
+        return
+    if before is None and stands is None and untried is None:
         return
     row = tx.session(after.session)
     was = seen.state  # of a row that never changes, so of this one if it is the same object

@@ -320,7 +320,8 @@ def reviewed_names(gate: Gate, request: Request) -> list[str]:
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
-    return load_reviews(gate, tx, reviewed_names(gate, request))
+    names = reviewed_names(gate, request)
+    return load_reviews(gate, tx, names) if names else {}
 
 
 def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, float]:

@@ -83,9 +83,9 @@ class Span:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            self.fail(error)
         if self._scope is not None:
+            if error is not None:
+                self.fail(error)
             with suppress(Exception):
                 self._scope.__exit__(None, None, None)
 
@@ -120,7 +120,8 @@ class DecidingSpan(Span):
             _log_line(
                 GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refusal_facts(error)
             )
-        super().__exit__(kind, error, trace)
+        if self._scope is not None:
+            super().__exit__(kind, error, trace)
 
     def _log_decision(
         self, request: Request, decision: Decision, question: Question | None, opened: bool
@@ -174,10 +175,12 @@ class RunningSpan(Span):
         self._call, self._request = call, request
 
     def __enter__(self) -> Self:
-        super().__enter__()
-        if self._span is not None:
-            self.tell(_request_facts(self._request) | {"call": self._call})
-        log_run_start(self._call, self._request)
+        if TRACE in sys.modules:
+            super().__enter__()
+            if self._span is not None:
+                self.tell(_request_facts(self._request) | {"call": self._call})
+        if RUN.isEnabledFor(logging.INFO):
+            log_run_start(self._call, self._request)
         return self
 
     def set_end(self, state: str, error: BaseException | None = None) -> None:
@@ -185,14 +188,16 @@ class RunningSpan(Span):
             self.tell({"state": state})
         if error is not None:
             self.fail(error)
-        log_run_end(self._call, self._request, state)
+        if RUN.isEnabledFor(logging.INFO):
+            log_run_end(self._call, self._request, state)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
             self.set_end("failed")
-        super().__exit__(kind, error, trace)
+        if self._scope is not None:
+            super().__exit__(kind, error, trace)
 
 
 def log_answer(question: str, answer: str, by: str) -> None:

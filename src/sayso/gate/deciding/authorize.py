@@ -97,18 +97,19 @@ def authorize_in(
     `again`: the call was decided before. If it still waits for the same question, nothing new is written.
     `told`: it has a story of its own, which this continues.
     """
-    scope = with_run_standing(gate, tx, request.session, scope)
+    if scope.run is not None:
+        scope = with_run_standing(gate, tx, request.session, scope)
     wanted = select_rows_for(request, gate.policy, scope)
     found = load_open_session(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, live=True))
     view, now = view_of(gate, tx, found, request, scope), tx.now
-    decision = decide_here(gate, request, view, now)
+    decision, question = decide_here(gate, request, view, now), None
     if decision.verdict is ASK:
         decision = with_offers(decision, request, gate.policy, view, now)
-    question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
-    if flood is not None:
-        decision = _deny(decision, flood, flood_effects(found.session, flood, now))
+        question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
+        if flood is not None:
+            decision = _deny(decision, flood, flood_effects(found.session, flood, now))
     opened = () if question is None else (QuestionOpened(question),)
     stands = None
     if call is not None and fence is not None and decision.verdict is ALLOW:
@@ -202,8 +203,6 @@ def _find_or_open_question(
     gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
 ) -> tuple[Question | None, str | None]:
     """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
-    if decision.verdict is not ASK:
-        return None, None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = find_or_open_question(
         decision, request, gate.policy, session, tx.now, bundle=label, later=later

@@ -326,7 +326,7 @@ def _state(
     if ledger is not None and ledger.state not in NOT_STARTED:
         return ledger.state
     if question is None:
-        return STATE_OF_VERDICT[DECISIONS[said.event]]
+        return STATE_OF_VERDICT[DECISIONS[said.event].value]
     if question.state == "answered":
         ended = None if approval is None else approval.ended
         return "denied" if question.answer == "deny" else ended or "allowed"

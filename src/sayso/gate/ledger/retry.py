@@ -158,7 +158,7 @@ def _row_after_decision(
     gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float, now: float
 ) -> CallRow:
     """The call as it is after it was decided again."""
-    where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
+    where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict.value]
     if where.state == "failed":
         where = ledger.reopen_failed(where)
     elif where.state != "pending":

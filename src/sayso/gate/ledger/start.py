@@ -51,11 +51,12 @@ from sayso.gate.rows.sessions import RowSelection
 from sayso.store.contract import CallRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
-STATE_OF_VERDICT: dict[Verdict, ledger.State] = {
-    Verdict.ALLOW: "allowed",
-    Verdict.ASK: "pending",
-    Verdict.DENY: "denied",
+STATE_OF_VERDICT: dict[str, ledger.State] = {
+    Verdict.ALLOW.value: "allowed",
+    Verdict.ASK.value: "pending",
+    Verdict.DENY.value: "denied",
 }
+"""By the word for a verdict: to look up the verdict itself takes a call of Python code."""
 
 
 def new_call_id() -> str:
@@ -160,7 +161,7 @@ def new_call_row(
         digest=request.digest,
         tool=request.call.tool,
         body=draft_body(gate, name, kept),
-        state=STATE_OF_VERDICT[done.decision.verdict],
+        state=STATE_OF_VERDICT[done.decision.verdict._value_],
         at=tx.now,
         host_id=host_id,
         key=key,

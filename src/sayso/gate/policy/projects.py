@@ -132,7 +132,8 @@ class ProjectFiles:
 
 def decide_here(gate: Gate, request: Request, view: View, now: float) -> Decision:
     """Decide under the gate's policy. If the project's own file made it stricter, the reason says so."""
-    return name_project(gate, request, view, now, decide(request, gate.policy, view, now))
+    decision = decide(request, gate.policy, view, now)
+    return decision if gate.base is None else name_project(gate, request, view, now, decision)
 
 
 def name_project(gate: Gate, request: Request, view: View, now: float, decision: Decision) -> Decision:

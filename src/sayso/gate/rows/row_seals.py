@@ -204,7 +204,7 @@ class Sealer:
         known = self._sessions.get(row.id, row)
         if known is None and seal_matches(self._key, row.mac, "session", *self._session_parts(row)):
             known = self._sessions.put(row.id, row, _decode_session_state(row.head))
-        if known is None or self._is_forgotten(row):
+        if known is None or (row.opened_at < self.mark.floor and self._is_forgotten(row)):
             return None
         current = self.is_current("session", row.id, known.version, until=_forget_time(row))
         return known if current else None

@@ -291,6 +291,9 @@ class Watermark:
 
     def _mark_seen(self, seen: Raised) -> None:
         """Somebody reads these: mark them until this machine starts again, for good with the next commit."""
+        if self._log is None:
+            self._versions.learn(seen)
+            return
         with self._versions.guard:
             self._versions.learn(seen)
             self._seen.update(seen)
@@ -515,6 +518,8 @@ class Watermark:
     def reach(self, *entries: EntryRow, raised: Raised | None = None) -> None:
         """Raise the mark to these entries and versions, unless another process has raised it further."""
         raised = {} if raised is None else raised
+        if self._log is None:
+            return self._reach_in_memory(raised)
         with self._versions.guard:
             unsynced, self._unsynced = self._unsynced, {}
             try:
@@ -522,14 +527,20 @@ class Watermark:
                     unsynced, self._seen = join_newest(self._seen, unsynced), {}
                 if unsynced != raised:  # otherwise they were learned when they were committed
                     raised = self._learn_with(unsynced, raised)
-                if self._log is not None:
-                    self._write_to(self._log, entries, raised)
+                self._write_to(self._log, entries, raised)
             except BaseException as error:  # to be written with the next
                 self._unsynced = join_newest(unsynced, raised)
                 self._missed = _newest_of_streams((*self._missed.values(), *entries))
                 if isinstance(error, OSError):
                     raise self._unwritten(error) from error
                 raise
+
+    def _reach_in_memory(self, raised: Raised) -> None:
+        """Learn what is new of these; most were when they were committed. Nothing has to be written."""
+        known = self._versions.known
+        new = {place: one for place, one in raised.items() if one[0] > known.get(place, 0)}
+        if new:
+            self._versions.learn(new)
 
     def _write_to(self, log: MarkLog, entries: Sequence[EntryRow], raised: Raised) -> None:
         if self._missed or self._follow is not None:
@@ -564,12 +575,14 @@ class Watermark:
 
     def learn(self, raised: Raised) -> None:
         """Mark these until this machine starts again: they are committed, and not synced yet."""
+        if self._log is None:
+            self._versions.learn(raised)
+            return
         with self._versions.guard:
             self._versions.learn(raised)
             self._unsynced.update(raised)
             try:
-                if self._log is not None:
-                    self._log.write_unsynced(raised)
+                self._log.write_unsynced(raised)
             except OSError as error:
                 raise self._unwritten(error) from error
 
