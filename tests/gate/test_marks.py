@@ -270,14 +270,14 @@ def test_what_is_not_committed_is_taken_back_before_others_can_write(
     note(mark, "s", 4)
     store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "store.db")
     marked, seen = MarkedStore(store, mark, Doubts()), list[int]()
-    let_go = "_give_turn" if kind is MemoryStore else "_end"
-    give = getattr(store, let_go)
+    lets_go, let_go = (store._turn, "give") if kind is MemoryStore else (store, "_end")
+    give = getattr(lets_go, let_go)
 
     def look_and_give(*given: object) -> None:
         seen.append(mark.version("session", "s"))
         give(*given)
 
-    monkeypatch.setattr(store, let_go, look_and_give)
+    monkeypatch.setattr(lets_go, let_go, look_and_give)
     if not in_batch:
         monkeypatch.setattr(MemoryStore.writer, "check", fail)
         monkeypatch.setattr(SqliteStore, "_commit", fail)

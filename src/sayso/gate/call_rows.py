@@ -359,12 +359,18 @@ def _find_untried(row: CallRow) -> Untried | None:
     return Untried(row.fence, row.at) if row.state in NOT_STARTED else None
 
 
-def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:
-    """Return the call for whoever tried it. Its result is available for a day after it ended."""
+def attempt_from_row(
+    gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False, kept: Record | None = None
+) -> Attempt:
+    """Return the call for whoever tried it. Its result is available for a day after it ended.
+
+    `kept` is its record, if this transaction has just written it.
+    """
     fresh = row.ended_at is not None and abs(tx.now - row.ended_at) < RESULT_LASTS
     noted = row.ended_at is None or (row.workflow is not None and row.state != "succeeded")
     result = row.result if fresh and not noted else None
     note = row.result if noted and (fresh or row.ended_at is None) else None
     fence = row.fence if mine else 0
-    kept = load_record(gate, row)
+    if kept is None:
+        kept = load_record(gate, row)
     return Attempt(row.id, row.state, fence, kept, row.question, result, note, kept.decided_at or row.at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -36,6 +37,7 @@ from sayso.gate.rows.watermark import (
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
 
+_marks_in_memory: WeakKeyDictionary[Store, Watermark] = WeakKeyDictionary()
 KEY_NAME = "sayso"
 OWN_STORE = "sayso.db"
 """The store in the data folder."""
@@ -86,7 +88,7 @@ def open_gate(
         own_places.guard_store(file)
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
-        marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
+        marked = MarkedStore(opened, mark or _mark_in_memory(opened), doubts := Doubts())
         with marked.write() as tx:
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked, mark), marked.mark, doubts)
@@ -188,6 +190,13 @@ def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None)
     gate = _make_looking_gate(opened, key, name, epoch, mark)
     known = mark is not None and (mark.exists or mark.lost)
     return msgspec.structs.replace(gate, mark=mark if known else None)
+
+
+def _mark_in_memory(opened: Store) -> Watermark:
+    """The mark of a store that has none beside a key. A store in memory has one, for every gate on it."""
+    if not getattr(opened, "in_memory", False):
+        return Watermark()
+    return _marks_in_memory.setdefault(opened, Watermark(of_store=True))
 
 
 def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:

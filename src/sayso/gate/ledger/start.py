@@ -127,8 +127,9 @@ def add_decided_call(
     """
     if row.state == "allowed":
         row = start_row(gate, tx, row, request, done, holder, entered=entered, lease=lease)
-    row = add_call_row(gate, tx, row, named=named and row.state == "running")
-    return attempt_from_row(gate, tx, row, mine=row.state == "running")
+    runs = row.state == "running"
+    row = add_call_row(gate, tx, row, named=named and runs)
+    return attempt_from_row(gate, tx, row, mine=runs, kept=gate.sealer.records.last(row.id))
 
 
 def new_call_row(

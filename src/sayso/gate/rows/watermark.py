@@ -151,10 +151,12 @@ def _newest_of_streams(entries: Iterable[EntryRow]) -> dict[str, EntryRow]:
 
 
 class Watermark:
-    """The mark of one store. Without a path it lives in memory, as long as the gate does."""
+    """The mark of one store. Without a path it lives in memory, as long as the store or one gate on it."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, of_store: bool = False) -> None:
         self._path = path
+        self.outlasts_gate = of_store or path is not None
+        """Whether what it knows is known to the next gate on the same store, too."""
         self._threads = _UnderOfThread()
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
@@ -195,11 +197,6 @@ class Watermark:
     def marks_unsynced(self) -> bool:
         """Return whether it can mark a commit until the machine starts again."""
         return self._path is None or boot_number() != 0
-
-    @property
-    def outlasts_gate(self) -> bool:
-        """Return whether what it knows is known to the next gate on the same store, too."""
-        return self._path is not None
 
     # --- what a transaction may know ---
 
@@ -537,8 +534,8 @@ class Watermark:
 
     def _reach_in_memory(self, raised: Raised) -> None:
         """Learn what is new of these; most were when they were committed. Nothing has to be written."""
-        known = self._versions.known
-        new = {place: one for place, one in raised.items() if one[0] > known.get(place, 0)}
+        committed = self._versions.committed_version
+        new = {place: one for place, one in raised.items() if one[0] > committed(place)}
         if new:
             self._versions.learn(new)
 

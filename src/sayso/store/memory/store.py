@@ -298,6 +298,8 @@ class MemoryStore:
 
     bound = 0.0
     local = True
+    in_memory = True
+    """It is gone with this object, and so is all that is known of it."""
     fault: StoreFault | None = None
     writer = MemoryWriter
 
