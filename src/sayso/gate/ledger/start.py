@@ -101,8 +101,18 @@ def start_call(
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         if not lasts and key is None and effect_key is None and tx.local and is_harmless(done.decision):
             tx.durable = not gate.sealer.mark.marks_unsynced
+        plain = entered and effect_key is None and request.workflow is None
         row = new_call_row(
-            gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+            gate,
+            tx,
+            name,
+            request,
+            done,
+            host_id=host_id,
+            key=key,
+            effect_key=effect_key,
+            lease=lease,
+            starter=holder if plain else None,
         )
         return add_decided_call(
             gate, tx, row, request, done, holder, entered=entered, lease=lease, named=True
@@ -144,8 +154,9 @@ def new_call_row(
     effect_key: str | None = None,
     made_in: tuple[str, ...] = (),
     lease: float = LEASE,
+    starter: str | None = None,
 ) -> CallRow:
-    """The row of a call that was decided just now."""
+    """The row of a call that was decided just now; if it is allowed and has a `starter`, running for them."""
     kept = record_of_decision(
         gate,
         request,
@@ -156,13 +167,19 @@ def new_call_row(
         silent=lease > ledger.BEATEN,
         **story_fields(gate, done, None),
     )
+    where = ledger.CallStanding(STATE_OF_VERDICT[done.decision.verdict._value_])
+    if starter is not None and where.state == "allowed":
+        where = ledger.start_running(where, starter, tx.now, lease)
     return CallRow(
         id=name,
         session=request.session,
         digest=request.digest,
         tool=request.call.tool,
         body=draft_body(gate, name, kept),
-        state=STATE_OF_VERDICT[done.decision.verdict._value_],
+        state=where.state,
+        fence=where.fence,
+        holder=where.holder,
+        lease_until=where.lease_until,
         at=tx.now,
         host_id=host_id,
         key=key,
