@@ -270,7 +270,7 @@ def test_what_is_not_committed_is_taken_back_before_others_can_write(
     note(mark, "s", 4)
     store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "store.db")
     marked, seen = MarkedStore(store, mark, Doubts()), list[int]()
-    lets_go, let_go = (store._turn, "give") if kind is MemoryStore else (store, "_end")
+    lets_go, let_go = (vars(store)["_turn"], "give") if kind is MemoryStore else (store, "_end")
     give = getattr(lets_go, let_go)
 
     def look_and_give(*given: object) -> None:
