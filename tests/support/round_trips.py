@@ -133,6 +133,32 @@ def denied_before(service: Service, who: str, session: str, name: str) -> Asked:
     return asked
 
 
+def _retry_of(asked: dict[str, Any], who: str, told: str = "allowed") -> Asked:
+    return Asked(who, f"/v1/calls/{asked['operation_id']}/retry", {}, told=told)
+
+
+def retried_when_approved(service: Service, who: str, session: str, name: str) -> Asked:
+    made = _made(service, asking(service, who, session, name))
+    service.answer(made["question"], "once")
+    return _retry_of(made, who)
+
+
+def retried_when_denied(service: Service, who: str, session: str, name: str) -> Asked:
+    made = _made(service, asking(service, who, session, name))
+    service.answer(made["question"], "deny")
+    return _retry_of(made, who, "denied")
+
+
+def retried_too_soon(service: Service, who: str, session: str, name: str) -> Asked:
+    return _retry_of(_made(service, asking(service, who, session, name)), who, "pending")
+
+
+def retried_with_effect(service: Service, who: str, session: str, name: str) -> Asked:
+    made = _made(service, _ask(who, {**_body(who, session, WRITE, name), "effect_key": f"effect {name}"}))
+    service.answer(made["question"], "once")
+    return _retry_of(made, who)
+
+
 def ungated(service: Service, who: str, session: str, name: str) -> Asked:
     body = {**_body(who, session, {"tool": "helper", "args": {}}, name), "ungated": True}
     return _ask(who, body)
@@ -175,14 +201,16 @@ STARTS: dict[str, Prepare] = {
     for each in (
         plain, with_call_id, with_key, with_id_and_key, using_an_approval, using_a_grant, asking,
         joining_a_question, blocked, denied_before, repeated_by_id, repeated_by_key, repeated_while_asked,
-        repeated_after_answer, reusing_an_id,
+        repeated_after_answer, reusing_an_id, retried_when_approved, retried_when_denied, retried_too_soon,
     )
 }  # fmt: skip
 HOST_STARTS: dict[str, Prepare] = {
-    each.__name__: each for each in (with_effect, with_effect_again, with_effect_taken, ungated)
+    each.__name__: each
+    for each in (with_effect, with_effect_again, with_effect_taken, retried_with_effect, ungated)
 }
 RUNNING: dict[str, Prepare] = {
-    each.__name__: each for each in (plain, with_call_id, using_an_approval, using_a_grant)
+    each.__name__: each
+    for each in (plain, with_call_id, using_an_approval, using_a_grant, retried_when_approved)
 }
 ENDS: dict[str, dict[str, Any]] = {
     "succeeded": {"state": "succeeded"},

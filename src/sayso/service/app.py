@@ -53,6 +53,7 @@ from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import (
     NOBODY,
+    SOON_READ,
     Context,
     Endpoint,
     HttpRequest,
@@ -72,8 +73,6 @@ from sayso.wire import KEY_HEADER, SESSION_HEADER, HookDialect
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
-SOON_READ = 4_096
-"""The body of a call that is read in no time: larger ones are read where nobody waits behind them."""
 LARGEST_UNSIGNED = 64 * 1024
 """A body of somebody without a token: they sign in, and nothing else."""
 URGENT = 30.0
@@ -225,6 +224,8 @@ async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
 async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint. What is urgent is tried again while others hold the store."""
     if endpoint.in_batch:
+        if endpoint.before is not None:
+            await endpoint.before(context)
         return await _run_in_batch(endpoint, context)
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
@@ -240,8 +241,10 @@ async def _run_once(endpoint: Endpoint, context: Context) -> Any:
 
 def _waits_for_batch(endpoint: Endpoint, context: Context) -> bool:
     """Return whether all of it is done in a batch. Nobody waits there while a large call is read."""
-    soon_read = context.size is not None and context.size <= SOON_READ
-    return endpoint.in_batch and soon_read and context.token.role != "operator"
+    if not endpoint.in_batch or context.token.role == "operator":
+        return False
+    size = context.size if endpoint.size is None else endpoint.size(context)
+    return size is not None and size <= SOON_READ
 
 
 async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:

@@ -21,6 +21,7 @@ from sayso.gate.call_rows import (
     Record,
     TamperedCall,
     attempt_from_row,
+    find_record,
     load_call_row,
     load_record,
     move_call_row,
@@ -30,6 +31,7 @@ from sayso.gate.call_rows import (
     with_refusal,
     with_standing,
 )
+from sayso.gate.deciding.ahead import POLICY_READ, rows_ahead
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, Reporting, authorize_in, record_decision
 from sayso.gate.deciding.request import read_again, with_state
@@ -40,7 +42,7 @@ from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
 from sayso.gate.ledger.start import STATE_OF_VERDICT, start_row, story_fields
 from sayso.gate.ledger.workflows import decode_note
 from sayso.gate.questions.read import read_question, refuse_tampered_question
-from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
+from sayso.store.contract import Ahead, CallRow, QuestionRow, Reader, Writer
 
 
 def retry_call(
@@ -55,6 +57,7 @@ def retry_call(
     effect_key: str | None = None,
     meant: bytes | None = None,
     check_awaited: Callable[[], None] | None = None,
+    ready: RetryReading | None = None,
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
@@ -62,8 +65,9 @@ def retry_call(
     approval is for something else, and the call is decided, and if need be asked, again. `meant` are
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
     run. `check_awaited` raises if nobody waits for the call any more: then no grant is used for it.
+    `ready` is the call as `read_to_retry` read it.
     """
-    ready = _read_ahead(gate, call)
+    ready = ready or read_to_retry(gate, call)
     with Reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         if not _can_be_tried(gate, tx, row):
@@ -112,7 +116,7 @@ def _can_be_tried(gate: Gate, tx: Reader, row: CallRow) -> bool:
     return said_by_host and failed.note is not None and decode_note(failed.note).goes_on
 
 
-class _ReadAhead(msgspec.Struct, frozen=True):
+class RetryReading(msgspec.Struct, frozen=True):
     """A request as it was read before anything was locked, and by which policy."""
 
     wanted: Request
@@ -120,7 +124,7 @@ class _ReadAhead(msgspec.Struct, frozen=True):
     policy: Policy
 
 
-def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
+def read_to_retry(gate: Gate, call: str) -> RetryReading | None:
     """Reading takes its time, in which others must be able to write: so it is done first."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, call)
@@ -129,10 +133,36 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
         question = _question_of(gate, tx, row)
     wish = _request_to_retry(gate, row, question)
     policy = gate.in_workspace(wish.call.workspace).policy
-    return _ReadAhead(wish, read_again(wish, policy), policy)
+    return RetryReading(wish, read_again(wish, policy), policy)
 
 
-def _read_now(gate: Gate, wish: Request, ahead: _ReadAhead | None) -> Request:
+def rows_ahead_of_retry(
+    gate: Gate, row: CallRow, scope: Scope = NO_SCOPE, *, effect_key: str | None = None
+) -> Ahead:
+    """What trying this call again is going to read, if nobody has edited it."""
+    kept = find_record(gate, row)
+    if kept is None:
+        return Ahead()
+    here = rows_ahead(gate, kept.request, scope, effect_key=effect_key or row.effect_key)
+    session, asked = row.session, frozenset[tuple[str, str]]()
+    if row.question is not None:
+        asked = frozenset({(session, row.question)})
+    return msgspec.structs.replace(
+        here,
+        metas=here.metas | POLICY_READ,
+        calls=here.calls | {row.id},
+        questions=here.questions | asked,
+        approvals=frozenset({(session, kept.request.digest)}),
+    )
+
+
+def size_to_retry(gate: Gate, call: str) -> int | None:
+    """How long the arguments of this call are, as far as is remembered."""
+    kept: Record | None = gate.sealer.records.last(call)
+    return None if kept is None else len(kept.request.call.arguments)
+
+
+def _read_now(gate: Gate, wish: Request, ahead: RetryReading | None) -> Request:
     """Return the reading made ahead if it was of this request under this policy; otherwise read the call."""
     if ahead is not None and ahead.wanted == wish and ahead.policy is gate.policy:
         return ahead.read

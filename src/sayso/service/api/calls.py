@@ -28,7 +28,13 @@ from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.gate import writing
 from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
-from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.retry import (
+    RetryReading,
+    read_to_retry,
+    retry_call,
+    rows_ahead_of_retry,
+    size_to_retry,
+)
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
 from sayso.service.api.call_body import (
@@ -45,7 +51,7 @@ from sayso.service.api.call_body import (
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import MOST, is_own, owns, session_for, visible_sessions
 from sayso.service.http.connections import caller_left, check_awaited
-from sayso.service.http.endpoints import ANY, Context, Endpoint
+from sayso.service.http.endpoints import ANY, SOON_READ, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import Ahead, CallRow
 from sayso.wire import CallView
@@ -147,11 +153,27 @@ async def get_call(context: Context) -> CallView:
     return await context.in_thread(lambda: describe_call(context.gate, find_own_call(context)))
 
 
-async def post_retry(context: Context) -> CallView:
+async def _wait_to_retry(context: Context) -> None:
+    """With `wait`, wait for the answer first."""
+    if context.number("wait", 0.0, 0.0, LONGEST_WAIT) > 0:
+        await context.in_thread(context.check_still_known)
+        await _wait_for_answer(context, await context.in_thread(find_own_call, context))
+
+
+def post_retry(context: Context) -> BatchedStep:
     """Start the call if it was approved since; with `wait`, wait for that first."""
-    attempt = await context.in_thread(find_own_call, context)
-    await _wait_for_answer(context, attempt)
-    return await context.in_thread(_retry_own, context, attempt.call)
+    row, gate = _find_own_row(context), context.gate
+    check_host_fields(context.token, context.body)
+    size = _size_to_retry(context)
+    # Another database is asked for all that this needs at once. What takes its time is read before.
+    together = not gate.store.local and size is not None and size <= SOON_READ
+    ready = None if together else read_to_retry(gate, row.id)
+    return BatchedStep(partial(_retry_own, context, row, ready), partial(_rows_ahead_of_retry, context, row))
+
+
+def _rows_ahead_of_retry(context: Context, row: CallRow) -> Ahead:
+    scope = scope_from_body(context.gate, row.session, context.body)
+    return rows_ahead_of_retry(context.gate, row, scope, effect_key=context.body.effect_key)
 
 
 def post_outcome(context: Context) -> BatchedStep:
@@ -313,24 +335,27 @@ def _operation_of_tool(body: CallBody) -> str:
     return f"capability.{body.tool}"
 
 
-def _retry_own(context: Context, call: str) -> CallView:
+def _retry_own(context: Context, row: CallRow, ready: RetryReading | None) -> CallView:
     name = context.query.get("attempt")
     holder = holder_of(context.token, name)
     body: RetryBody = context.body
-    check_host_fields(context.token, body)
-    context.check_still_known()  # reading the call ahead takes its time
     again = retry_call(
         context.gate,
-        call,
-        scope_from_body(context.gate, attempts.session_of_call(context.gate, call), body),
+        row.id,
+        scope_from_body(context.gate, row.session, body),
         holder=holder,
         state=body.state,
         effect_key=body.effect_key,
         meant=None if body.meant is None else encode_canonical(body.meant),
         lease=lease_of(body),
         check_awaited=check_awaited,
+        ready=ready,
     )
     return describe_call(context.gate, restore_fence(context.gate, again, holder, name))
+
+
+def _size_to_retry(context: Context) -> int | None:
+    return size_to_retry(context.gate, context.parameters["call"])
 
 
 def find_own_call(context: Context) -> Attempt:
@@ -401,6 +426,9 @@ ENDPOINTS = (
         CallView,
         query={**WAIT, "attempt": "A name that only this attempt has."},
         bare=True,
+        in_batch=True,
+        before=_wait_to_retry,
+        size=_size_to_retry,
     ),
     Endpoint(
         "POST",

@@ -11,7 +11,8 @@ from sayso.store.contract import StoreError
 
 CLOSED = "the store was closed, because it cannot be relied on any more: nothing is allowed"
 CLOSED_HINT = (
-    "look for a full or failing disk, then restart the service: `sayso serve --restart`; its log says more"
+    "put the store's file back if it was moved or replaced; otherwise look for a full or failing disk, then "
+    "restart the service: `sayso serve --restart`; its log says more"
 )
 UNWRITABLE = "the store cannot be written: nothing is allowed"
 UNWRITABLE_HINT = (

@@ -130,6 +130,10 @@ class Paged(msgspec.Struct, frozen=True):
     more: Mapping[str, str] | None = None
 
 
+SOON_READ = 4_096
+"""The body of a call that is read in no time: larger ones are read where nobody waits behind them."""
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """One endpoint. A function that blocks is run in a thread; one that waits is a coroutine function."""
 
@@ -150,6 +154,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     in_batch: bool = False
     """Whether calls are decided with others in one transaction: it then returns what is to be done in that,
     and what it does itself is done before."""
+    before: Callable[[Context], Awaitable[object]] | None = None
+    """What is waited for before that."""
+    size: Callable[[Context], int | None] | None = None
+    """How large the call is that is read for it, None if nobody knows; without this, as large as the body."""
     checks_token: bool = False
     """Whether it looks its token up by itself, with the first thing it does in a thread."""
     follows_call: bool = False
