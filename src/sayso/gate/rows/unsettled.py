@@ -17,7 +17,7 @@ its versions are promised before the commit, under the number of the transaction
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -46,7 +46,12 @@ def boot_number() -> int:
 
 def unsynced_records(raised: Raised, boot: int) -> list[Record]:
     """The records of versions that count until this machine starts again: their kind is a capital."""
-    return [(place[:1].upper() + place[1:], version, boot) for place, (version, _) in raised.items()]
+    return [(_unsynced_place(place), version, boot) for place, (version, _) in raised.items()]
+
+
+@lru_cache(maxsize=256)
+def _unsynced_place(place: bytes) -> bytes:
+    return place[:1].upper() + place[1:]
 
 
 def record_as_counts_now(record: Record) -> Record:

@@ -191,17 +191,13 @@ class MarkFile:
         """
         if entry is not None:
             head = b"%016d %b" % (entry.seq, entry.hash.hex().encode())
-            if follow or self._is_behind(head):
+            known = b"" if follow else os.pread(self.number, _HEAD, 0)
+            # Numbers of one width sort as text. A head that is damaged is refused.
+            plain = len(known) == _HEAD and known[:_WIDTH].isdigit()
+            if follow or (known[:_WIDTH] < head[:_WIDTH] if plain else self.newest() is None):
                 self._write(head, 0)
         if records:
             self.add(records)
-
-    def _is_behind(self, head: bytes) -> bool:
-        """Return whether the head names an entry before this one. Numbers of one width sort as text."""
-        known = os.pread(self.number, _HEAD, 0)
-        if known[:_WIDTH].isdigit() and len(known) == _HEAD:
-            return known[:_WIDTH] < head[:_WIDTH]
-        return self.newest() is None  # which refuses a head that is damaged
 
     def long_for(self, alive: int) -> bool:
         """Return whether the log holds much more than what is alive of it."""
