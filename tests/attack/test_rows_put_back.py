@@ -670,6 +670,16 @@ def test_a_grant_that_no_session_names_is_found_if_it_is_not_as_we_wrote_it(
     assert not verify_audit(place.gate).clean
 
 
+def test_a_stream_without_its_name_is_found_and_another_begins(place: Place, session: str) -> None:
+    """Its entries lie where they lay, so the stream that takes its name gets another number."""
+    give_grant(place.gate, session, by="ana", operation="files.edit")
+    place.hand.run("DELETE FROM streams")
+    for again in (runs_on, opened_anew):
+        gate = again(place)
+        authorize(gate, push(open_session(gate, agent="tester", owner="host")))
+        assert not verify_audit(gate).clean
+
+
 def test_grants_of_an_earlier_epoch_are_no_tampering(place: Place, session: str) -> None:
     give_grant(place.gate, session, by="ana", operation="files.edit")
     for mark in place.marks.glob("*.mark*"):
