@@ -104,6 +104,23 @@ def test_a_full_disk_is_told_until_something_can_be_written(service: Service, ga
     check_well(service)
 
 
+@pytest.mark.parametrize("path_of", ["/access/v1/evaluation", "/access/v1/evaluations"])
+def test_nothing_is_permitted_while_the_store_is_known_not_to_be_writable(
+    service: Service, gate: Gate, path: Path, path_of: str
+) -> None:
+    """What an enforcement point acts on rests on a store in which no revocation could be written."""
+    said_of = {"subject": {"type": "agent", "id": "a"}, "action": {"name": "files.read"}}
+    said_of |= {"resource": {"type": "file", "id": "a.txt"}}
+    body = {"evaluations": [said_of]} if path_of.endswith("s") else said_of
+    assert "true" in service.post("agent", path_of, body).text
+    with no_room(path):
+        service.post("agent", "/v1/calls", LONG)
+        answer = service.post("agent", path_of, body)
+    assert (answer.status_code, answer.json()["code"]) == (503, "store")
+    try_to_write(gate)
+    assert "true" in service.post("agent", path_of, body).text
+
+
 def test_what_may_be_written_again_is_known_by_the_next_call(service: Service, path: Path) -> None:
     with no_room(path):
         service.post("agent", "/v1/calls", LONG)

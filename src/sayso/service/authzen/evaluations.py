@@ -1,6 +1,7 @@
 """AuthZEN 1.0: evaluations, one or many, and where to find them. They tell what would be decided now.
 
-An evaluation opens no question, uses nothing up and writes nothing.
+An evaluation opens no question, uses nothing up and writes nothing. It permits nothing either while the store
+is known not to be writable: nobody could take back what it permits.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sayso.service.authzen.evaluation_request import (
 )
 from sayso.service.http.endpoints import ANY, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
+from sayso.store.contract import StoreUnwritable
 
 EVALUATION = "/access/v1/evaluation"
 EVALUATIONS = "/access/v1/evaluations"
@@ -142,6 +144,9 @@ def _parse_body(value: Any) -> EvaluationBody:
 
 def _evaluate(context: Context, session: str, body: EvaluationBody) -> Evaluation:
     request, decision = decide_evaluation(context, session, body)
+    fault = context.gate.store.fault
+    if decision.verdict is Verdict.ALLOW and fault is not None:
+        raise StoreUnwritable(fault.message, hint=fault.hint)
     told: dict[str, Any] = {
         "sayso": {
             "verdict": decision.verdict.value,
