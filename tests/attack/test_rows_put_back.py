@@ -646,6 +646,48 @@ def test_rows_taken_away_are_found_without_anybody_using_them(place: Place, sess
     assert not verify_audit(place.gate).clean
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE grants SET body = mac",
+        "UPDATE grants SET value = 'files.delete'",
+        "UPDATE grants SET session = 'other'",
+        """
+        INSERT INTO grants (id, session, kind, value, body, mac, epoch, expires_at)
+        SELECT 'forged', session, kind, value, body, mac, epoch, expires_at FROM grants
+        """,
+    ],
+    ids=["edited", "of another operation", "of another session", "forged"],
+)
+def test_a_grant_that_no_session_names_is_found_if_it_is_not_as_we_wrote_it(
+    place: Place, session: str, change: str
+) -> None:
+    """What is over, or never was ours, is not read by those who ask and answer."""
+    given = give_grant(place.gate, session, by="ana", operation="files.edit")
+    revoke_grant(place.gate, given.id, "ana")
+    assert verify_audit(place.gate).clean
+    place.hand.run(change)
+    assert not verify_audit(place.gate).clean
+
+
+def test_a_stream_without_its_name_is_found_and_another_begins(place: Place, session: str) -> None:
+    """Its entries lie where they lay, so the stream that takes its name gets another number."""
+    give_grant(place.gate, session, by="ana", operation="files.edit")
+    place.hand.run("DELETE FROM streams")
+    for again in (runs_on, opened_anew):
+        gate = again(place)
+        authorize(gate, push(open_session(gate, agent="tester", owner="host")))
+        assert not verify_audit(gate).clean
+
+
+def test_grants_of_an_earlier_epoch_are_no_tampering(place: Place, session: str) -> None:
+    give_grant(place.gate, session, by="ana", operation="files.edit")
+    for mark in place.marks.glob("*.mark*"):
+        mark.unlink()
+    assert place.restart().sealer.epoch > 1
+    assert not [one for one in check_rows(place.gate) if "grant" in one.text]
+
+
 def test_looking_records_nothing_however_much_was_changed(tmp_path: Path) -> None:
     with closing(sqlite_place(tmp_path)) as place:
         session = open_session(place.gate, agent="tester", owner="host")

@@ -12,6 +12,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sayso.store.contract import Store, StoreBusy, StoreError
+from sayso.store.postgres import store as postgres_store
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
@@ -147,6 +148,23 @@ def test_a_database_that_may_only_be_read_is_known(postgres_server: str, write: 
             assert tx.meta("a") is None
         assert store.fault is not None
         assert "can only be read" in store.fault.message
+
+
+def test_a_server_that_lets_no_transaction_begin_to_write_is_known(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy that only follows another server refuses the name that whoever writes asks for."""
+    with closing(PostgresStore(new_schema(postgres_server))) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_store, "_WRITE", "BEGIN READ ONLY; CREATE TABLE refused (a TEXT)")
+            with pytest.raises(StoreError, match="can only be read"):
+                write(store)
+        with store.read():
+            pass
+        assert store.fault is not None
+        assert "can only be read" in store.fault.message
+        write(store)
+        assert store.fault is None
 
 
 def test_a_server_that_is_gone_is_known_until_it_is_back() -> None:

@@ -209,17 +209,38 @@ def test_what_an_older_service_is_about_to_commit_is_migrated_too(
         add = f"INSERT INTO entries ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608  names of our own
         older.execute(add, astuple(entry(1)))
         opening = pool.submit(place.open)
-        until_waiting(place.address)
+        until_waiting(place.address, "entries")
         older.commit()
         store = opening.result(PATIENCE)
     with closing(store), store.read() as r:
         assert r.entries("main") == [entry(1)]
 
 
-def until_waiting(address: str) -> None:
-    """Until somebody waits for a table that another has locked."""
+def test_an_older_service_that_decides_meanwhile_and_the_migration_do_not_wait_for_each_other(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks at calls and sessions first, and writes to the trail last."""
+    place = Place("postgres", new_schema(postgres_server))
+    make_old(place.open, monkeypatch, 5)
+    names = EntryRow.__struct_fields__
+    with ThreadPoolExecutor() as pool, psycopg.connect(place.address) as older:
+        older.execute("SELECT id FROM calls")
+        opening = pool.submit(place.open)
+        until_waiting(place.address, "calls", "sessions", "entries")
+        older.execute("SELECT id FROM sessions")
+        add = f"INSERT INTO entries ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608  names of our own
+        older.execute(add, astuple(entry(1)))
+        older.commit()
+        store = opening.result(PATIENCE)
+    with closing(store), store.read() as r:
+        assert r.entries("main") == [entry(1)]
+
+
+def until_waiting(address: str, *tables: str) -> None:
+    """Until somebody waits for one of these tables, which another has locked."""
     end = time.monotonic() + PATIENCE
     with psycopg.connect(address, autocommit=True) as server:
-        asked = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'entries'::regclass"
+        wanted = ", ".join(f"'{table}'::regclass" for table in tables)
+        asked = f"SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation IN ({wanted})"  # noqa: S608  names of our own
         while server.execute(asked).fetchone() == (0,):
             assert time.monotonic() < end

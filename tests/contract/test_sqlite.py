@@ -197,6 +197,40 @@ def test_a_sync_that_fails_closes_the_store_for_everybody(
         assert not seen(again, "b")
 
 
+FAILS_AND_ENDS = """
+import sys
+from pathlib import Path
+from sayso.store.contract import StoreError
+from sayso.store.sqlite import log_sync
+from sayso.store.sqlite.store import SqliteStore
+from tests.support.failing_disks import fail_sync
+
+path = Path(sys.argv[1])
+store = SqliteStore(path)
+for number in range(300):
+    with store.write(durable=False) as w:
+        w.set_meta("a", str(number))
+before = path.read_bytes()
+log_sync.sync_file = fail_sync
+try:
+    with store.write() as w:
+        w.set_meta("a", "last")
+except StoreError:
+    store.close()
+    print(path.read_bytes() == before)
+"""
+
+
+def test_a_log_that_could_not_be_synced_is_not_moved_into_the_file(path: Path) -> None:
+    """Neither when the store is closed nor when the process ends: only by whoever reads the log again."""
+    command = [sys.executable, "-c", FAILS_AND_ENDS, str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
+    assert (ended.stdout.strip(), ended.returncode) == ("True", 0), ended.stderr
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0
+    with closing(SqliteStore(path)) as again, again.read() as r:
+        assert r.meta("a") == "last"
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_a_sync_that_was_interrupted_is_no_failure(
     path: Path, monkeypatch: pytest.MonkeyPatch, syncs: list[str], *, before: bool

@@ -29,7 +29,7 @@ from sayso.gate.sessions.operator_grants import (
     revoke_grant,
 )
 from sayso.gate.sessions.sessions import open_session
-from sayso.gate.words import changed_or_void, deleted_outside
+from sayso.gate.words import changed_or_deleted, changed_or_void, deleted_outside
 from sayso.policy import load_preset, load_text
 from sayso.store.contract import CallRow
 from sayso.store.sqlite.store import SqliteStore
@@ -239,6 +239,7 @@ def test_a_question_deleted_by_hand_makes_no_room_for_another(stored: Gate, file
     asked(few, edit(session, "b.py"))
     write_by_hand(file, f"DELETE FROM questions WHERE id = '{first}'")  # noqa: S608  an id of our own
     assert rule(few, edit(session, "c.py")) == "flooding"
+    assert findings(few) == [changed_or_deleted(f"question {first}")]
 
 
 def test_a_question_made_older_by_hand_makes_no_room_for_another(stored: Gate, file: Path) -> None:
@@ -248,3 +249,4 @@ def test_a_question_made_older_by_hand_makes_no_room_for_another(stored: Gate, f
     asked(few, edit(session, "b.py"))
     write_by_hand(file, f"UPDATE questions SET opened_at = 0.0 WHERE id = '{first}'")  # noqa: S608  the same
     assert rule(few, edit(session, "c.py")) == "flooding"
+    assert findings(few) == [changed_or_deleted(f"question {first}")]

@@ -22,7 +22,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.sessions.sessions import open_session
 from tests.support.by_hand import Copy, Place
 
-LOSABLE = ("entries", "nodes", "secrets")
+LOSABLE = ("streams", "entries", "nodes", "secrets")
 """Tables of the audit trail: with these put back, what was reported may be gone as well."""
 
 NAME = ("meta", ("name",))

@@ -114,6 +114,34 @@ def test_a_full_disk_is_told_until_something_can_be_written(service: Service, ga
     check_well(service)
 
 
+EVALUATED = {
+    "subject": {"type": "agent", "id": "a"},
+    "action": {"name": "files.read"},
+    "resource": {"type": "file", "id": "a.txt"},
+}
+
+
+@pytest.mark.parametrize(
+    ("path_of", "body", "permitted"),
+    [
+        ("/access/v1/evaluation", EVALUATED, '"decision":true'),
+        ("/access/v1/evaluations", {"evaluations": [EVALUATED]}, '"decision":true'),
+        ("/v1/check", READ, '"verdict":"allow"'),
+    ],
+)
+def test_nothing_is_permitted_while_the_store_is_known_not_to_be_writable(
+    service: Service, gate: Gate, path: Path, path_of: str, body: dict[str, object], permitted: str
+) -> None:
+    """What an enforcement point acts on rests on a store in which no revocation could be written."""
+    assert permitted in service.post("agent", path_of, body).text
+    with no_room(path):
+        service.post("agent", "/v1/calls", LONG)
+        answer = service.post("agent", path_of, body)
+    assert (answer.status_code, answer.json()["code"]) == (503, "store")
+    try_to_write(gate)
+    assert permitted in service.post("agent", path_of, body).text
+
+
 def test_what_may_be_written_again_is_known_by_the_next_call(service: Service, path: Path) -> None:
     with no_room(path):
         service.post("agent", "/v1/calls", LONG)

@@ -18,9 +18,9 @@ KEYS = (("call", "d1"), ("command", "x"))
 AHEAD = Ahead(
     sessions=frozenset({"s1", "s2"}),
     calls=frozenset({"c1", "c2", "none"}),
-    host_ids=frozenset({("s1", "host"), ("s1", "new"), ("s2", "host")}),
-    call_keys=frozenset({("s1", "shell", "key"), ("s1", "shell", "new")}),
-    effects=frozenset({"effect", "new"}),
+    host_ids=frozenset({("s1", "host"), ("s1", "new"), ("s1", ""), ("s2", "host")}),
+    call_keys=frozenset({("s1", "shell", "key"), ("s1", "shell", "new"), ("s1", "shell", "")}),
+    effects=frozenset({"effect", "new", ""}),
     grants_by_key=frozenset({("s1", KEYS)}),
     grants=frozenset({"g0", "g1"}),
     questions=frozenset({("s1", "q0"), ("s1", "q1")}),
@@ -38,9 +38,9 @@ def seen(r: Reader) -> list[Any]:
     return [
         [r.session(name) for name in ("s1", "s2")],
         [r.call(name) for name in ("c1", "c2", "c3", "c4", "none")],
-        [r.call_by_host(of, name) for of in ("s1", "s2") for name in ("host", "new")],
-        [r.call_by_key("s1", "shell", name) for name in ("key", "new")],
-        [[*r.calls_by_effect(name)] for name in ("effect", "new")],
+        [r.call_by_host(of, name) for of in ("s1", "s2") for name in ("host", "new", "")],
+        [r.call_by_key("s1", "shell", name) for name in ("key", "new", "")],
+        [[*r.calls_by_effect(name)] for name in ("effect", "new", "")],
         [[*r.grants("s1", KEYS)], [*r.grants("s1", KEYS[:1])], [*r.grants("s1")], [*r.grants("s2")]],
         [r.grant(name) for name in ("g0", "g1", "g2")],
         [[*r.spends(["g0"])], [*r.spends(["g0", "g2"])]],
@@ -63,8 +63,9 @@ def _move_calls(w: Writer) -> None:
     assert w.move_call(other, states=("pending",), fence=0)
 
 
-def _take_an_effect_away(w: Writer) -> None:
-    w.put_call(replace(NAMED, effect_key=None, host_id=None))
+def _take_names_away(w: Writer) -> None:
+    """A call without a name is not the one whose name is empty."""
+    w.put_call(replace(NAMED, effect_key=None, host_id=None, key=None))
 
 
 def _add_grants(w: Writer) -> None:
@@ -96,7 +97,7 @@ STEPS: tuple[Callable[[Writer], object], ...] = (
     _add_grants,
     _ask,
     _close,
-    _take_an_effect_away,
+    _take_names_away,
     lambda w: w.drop_results(before=NOON),
 )
 

@@ -237,13 +237,18 @@ def reason_not_to_ask(gate: Gate, tx: Writer, session: Session, replaced: int = 
 def _asked_within_the_hour(gate: Gate, tx: Writer, session: Session, questions: int) -> bool:
     """Return whether the session's last questions, as many as this, were all asked within the last hour.
 
-    The first of these says it. One that was changed or deleted by hand says nothing, and counts as asked.
+    The first of these says it. One that was changed or deleted by hand says nothing: it counts as asked, and
+    is reported.
     """
     first = session.asked - questions + 1
     if first < 1:
         return False
-    row = tx.question(question_id(session.id, first))
-    return row is None or gate.sealer.open_question(row) is None or row.opened_at >= tx.now - HOUR
+    name = question_id(session.id, first)
+    row = tx.question(name)
+    if row is None or gate.sealer.open_question(row) is None:
+        gate.sealer.doubts.note_once(words.changed_or_deleted(f"question {name}"), session.id)
+        return True
+    return row.opened_at >= tx.now - HOUR
 
 
 def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ...]:

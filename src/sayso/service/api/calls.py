@@ -37,6 +37,7 @@ from sayso.gate.ledger.retry import (
 )
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
+from sayso.gate.upkeep.faults import refuse_to_permit
 from sayso.service.api.call_body import (
     DeclaredBody,
     HostFields,
@@ -102,7 +103,9 @@ def post_check(context: Context) -> dict[str, Any]:
     """Decide as of now. Opens no question and uses nothing up."""
     wanted = _request_from_body(context)
     scope = scope_from_body(context.gate, wanted.session, context.body)
-    return decision_to_json(preview_decision(context.gate, wanted, scope))
+    decision = preview_decision(context.gate, wanted, scope)
+    refuse_to_permit(context.gate, decision.verdict)
+    return decision_to_json(decision)
 
 
 def post_call(context: Context) -> BatchedStep:

@@ -1,6 +1,7 @@
 """AuthZEN 1.0: evaluations, one or many, and where to find them. They tell what would be decided now.
 
-An evaluation opens no question, uses nothing up and writes nothing.
+An evaluation opens no question, uses nothing up and writes nothing. It permits nothing either while the store
+is known not to be writable: nobody could take back what it permits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
 from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.access_requests import earliest_grant_end
+from sayso.gate.upkeep.faults import refuse_to_permit
 from sayso.service.authzen.access_requests import CAPABILITY, REQUESTS, describe_access_offer, rfc3339_seconds
 from sayso.service.authzen.evaluation_request import (
     Action,
@@ -142,6 +144,7 @@ def _parse_body(value: Any) -> EvaluationBody:
 
 def _evaluate(context: Context, session: str, body: EvaluationBody) -> Evaluation:
     request, decision = decide_evaluation(context, session, body)
+    refuse_to_permit(context.gate, decision.verdict)
     told: dict[str, Any] = {
         "sayso": {
             "verdict": decision.verdict.value,

@@ -29,6 +29,9 @@ SETTINGS: dict[str, Any] = {
 """How every connection is made."""
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
+# Whoever writes looks at these in this order. So it waits for the first of them, before it holds any other
+# that the migration is going to wait for.
+_ALONE = "LOCK TABLE calls, sessions, entries IN ACCESS EXCLUSIVE MODE"
 
 _BYTES = """
 SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
@@ -112,6 +115,8 @@ def set_up_database(dsn: str, *, busy: float, upgrade: bool) -> None:
             migrate.check_schema_version(version, place)
         with connection.transaction():
             run.rows(MIGRATING, ())
+            if version:
+                run.change(_ALONE, ())
             migrate.apply_migrations(run, place, translate_statement)
 
 

@@ -122,6 +122,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return self._begin_on_one(statement)
         except psycopg.OperationalError:
             self._open_pool().check()
+        except psycopg.Error as error:  # as of a copy that only follows another server
+            raise explain_postgres_error(error, self._place) from error
         try:
             return self._begin_on_one(statement)
         except psycopg.Error as error:

@@ -174,14 +174,13 @@ class KnownRows(msgspec.Struct):
 
     def put_call(self, row: CallRow) -> None:
         """A call is stored as this row: as a new one, or in the place of the one with this id."""
-        host, key = (row.session, row.host_id or ""), (row.session, row.tool, row.key or "")
-        if host in self.host_ids:
-            _set_or_forget(self.host_ids, host, row.id)
-        if key in self.call_keys:
-            _set_or_forget(self.call_keys, key, row.id)
-        rows = self.effects.get(row.effect_key or "")
+        if row.host_id is not None:
+            _set_or_forget(self.host_ids, (row.session, row.host_id), row.id)
+        if row.key is not None:
+            _set_or_forget(self.call_keys, (row.session, row.tool, row.key), row.id)
+        rows = None if row.effect_key is None else self.effects.get(row.effect_key)
         if rows is not None and all(one.id != row.id for one in rows):
-            self.effects[row.effect_key or ""] = [*rows, row]
+            self.effects[str(row.effect_key)] = [*rows, row]
         self.change_call(row)
 
     def change_call(self, row: CallRow) -> None:
@@ -225,7 +224,7 @@ _only_of_one = attrgetter(*[name for name in KnownRows.__struct_fields__ if name
 
 def _set_or_forget(known: dict[Any, str | None], name: object, call: str) -> None:
     """There was no call of this name, so it is this one; else nobody can tell here which is the newest."""
-    if known[name] is None:
+    if name in known and known[name] is None:
         known[name] = call
-    elif known[name] != call:
-        del known[name]
+    elif known.get(name) != call:
+        known.pop(name, None)

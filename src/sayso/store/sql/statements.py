@@ -324,6 +324,11 @@ SELECT MAX((
 """  # noqa: S608  only names written in this file
 STREAM_NUMBER = "SELECT number FROM streams WHERE name = ?"
 ADD_STREAM = "INSERT INTO streams (name) VALUES (?)"
+# By itself SQLite would give the number of a row that was deleted, whose entries may still lie there.
+ADD_STREAM_ALONE = """
+INSERT INTO streams (number, name)
+SELECT 1 + MAX(COALESCE(MAX(number), 0), COALESCE((SELECT MAX(place) >> 40 FROM entries), 0)), ? FROM streams
+"""
 _ADD_ENTRIES = "INSERT INTO entries (place, at, event, session, body, prev, hash) VALUES"
 ADD_ENTRY = f"{_ADD_ENTRIES} (?, ?, ?, ?, ?, ?, ?)"
 PRUNE_ENTRIES = """

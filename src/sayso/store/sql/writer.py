@@ -170,7 +170,8 @@ class SqlWriter(HoldingReader):
         if stream not in known:
             found = self._connection.rows(sql.STREAM_NUMBER, (stream,))
             if not found:
-                self._connection.put(sql.ADD_STREAM, (stream,))
+                add = sql.ADD_STREAM_ALONE if self._connection.local else sql.ADD_STREAM
+                self._connection.put(add, (stream,))
                 found = self._connection.rows(sql.STREAM_NUMBER, (stream,))
             known[stream] = found[0][0]
         return known[stream]

@@ -330,7 +330,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             if connection.in_transaction:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
-            if transaction.writes and self._commits >= COMMITS:
+            if transaction.writes and self._commits >= COMMITS and not self._log.fault:
                 self._checkpoint(connection)
         except BaseException:  # interrupted: the file must not stay locked
             _let_go(connection)
@@ -353,6 +353,9 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         claim = self._turn.take(self._busy)  # nobody commits while the log is let go
         try:
             self._log.close()
+            if self._log.fault:
+                _leave_open(self._idle[True])
+                return
             if self._commits:
                 with suppress(StoreError):
                     held = self._take_connection(writes=True)
@@ -388,6 +391,18 @@ class SqliteStore(SqlStore[SqliteTransaction]):
                 return
             with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as patient:
                 patient.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _leave_open(connections: Sequence[HeldConnection]) -> None:
+    """Leave connections open until this process is gone, beyond the end of Python in it.
+
+    SQLite moves the log into the file when the last connection is closed. Of a log that could not be synced
+    nobody knows what is on the disk, so that has to wait for whoever opens it next, and checks each part.
+    """
+    import ctypes  # not for every command: only where a disk fails
+
+    for one in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
 
 
 def _let_go(connection: sqlite3.Connection) -> None:

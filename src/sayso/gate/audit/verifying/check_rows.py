@@ -1,6 +1,7 @@
 """Check the sealed rows against their seals, the sessions that name them, and the mark beside the key.
 
 - Rows that were changed, rolled back or deleted are found here, before anybody uses them.
+- Also those that nobody looks up any more, because no session names them.
 - Rows of an earlier epoch count for nothing, and are skipped.
 """
 
@@ -65,7 +66,8 @@ def _check_session_rows(
 ) -> Iterator[tuple[FindingKind, str]]:
     """The rows that belong to sessions of this epoch."""
     spends = Counter(row.session for row in tx.every(SpendRow))
-    grants = {row.id for row in tx.every(GrantRow) if gate.sealer.open_grant(row) is not None}
+    granted: set[str] = set()
+    yield from _check_grants(gate, tx, granted)
     asked: set[str] = set()
     for question in tx.every(QuestionRow):
         if question.session in sessions:
@@ -80,7 +82,7 @@ def _check_session_rows(
         elif kept is not None and (finding := find_fault_beside(call, kept)) is not None:
             yield FindingKind.EDITED, finding
     for name, kept in sessions.items():
-        there = {"grant": grants, "question": asked, "call": called}
+        there = {"grant": granted, "question": asked, "call": called}
         named = {"grant": kept.spent, "question": kept.questions, "call": {**kept.calls, **kept.untried}}
         for what, wanted in named.items():
             yield from (
@@ -91,6 +93,15 @@ def _check_session_rows(
         if spends[name] != counts[name]:
             kind = FindingKind.DELETED if spends[name] < counts[name] else FindingKind.INSERTED
             yield kind, f"session {name} has {spends[name]} spends, and {counts[name]} were written"
+
+
+def _check_grants(gate: Gate, tx: Reader, there: set[str]) -> Iterator[tuple[FindingKind, str]]:
+    """The grants of this epoch, also those that are over. Their names are added to those that are there."""
+    for row in tx.every(GrantRow):
+        if not gate.sealer.is_void(row):
+            there.add(row.id)
+            if gate.sealer.open_grant(row) is None:
+                yield FindingKind.EDITED, words.changed_outside(f"grant {row.id}")
 
 
 def _check_question(
