@@ -15,7 +15,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
-from sayso.core.session import Scope, Session, apply_effects
+from sayso.core.session import Scope, Session, apply_effects, only_count_uses
 from sayso.core.team import IdentityProvider
 from sayso.gate import words
 from sayso.gate.rows.journal import record
@@ -284,7 +284,10 @@ def apply_and_save(
     before = found.session
     after = apply_effects(before, effects) if effects else before
     closing = _closing(effects, by) if before.questions else NOTHING_SAID
-    save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
+    same_head = only_count_uses(effects)
+    save_session(
+        tx, gate.sealer, found, after, call=call, closing=closing, stands=stands, same_head=same_head
+    )
     for finding in found.findings:
         record(tx, events.TamperingFound(finding=finding), session=before.id, stream=gate.stream)
         log_tampering(before.id, finding)

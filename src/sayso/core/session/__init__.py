@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from sayso.core.session.applying import apply_effects, find_ended_grants, find_replaced_questions
+from sayso.core.session.applying import (
+    apply_effects,
+    find_ended_grants,
+    find_replaced_questions,
+    only_count_uses,
+)
 from sayso.core.session.state import (
     RETRIES,
     CallUnderWay,
@@ -42,4 +47,5 @@ __all__ = [
     "find_ended_grants",
     "find_replaced_questions",
     "join_outers",
+    "only_count_uses",
 ]

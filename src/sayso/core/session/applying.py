@@ -25,6 +25,14 @@ def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
     return session
 
 
+def only_count_uses(effects: Iterable[fx.Effect]) -> bool:
+    """Return whether these effects change nothing of a session but how often its grants were used."""
+    for effect in effects:  # noqa: SIM110  most often it is one, for every call
+        if type(effect) is not fx.GrantUsed:
+            return False
+    return True
+
+
 _replace = msgspec.structs.replace
 
 

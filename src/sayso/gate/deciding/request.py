@@ -10,6 +10,7 @@ A request without a session needs no gate, so that is imported where a session i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -107,16 +108,25 @@ def read_request(
             check_command(command, reading, call)
             for one in policy.readings:
                 check_command(command, _make_reading(call, declared, one), call)
-        read = msgspec.structs.replace(
-            call,
-            command=reading.command,
-            beside=reading.beside,
-            target=reading.target,
-            targets=reading.targets,
-            places=reading.places,
-            title=reading.title,
-        )
-        return _make_request(read, reading.operations, declared=declared, **who)
+        return _make_request(_as_read(call, reading), reading.operations, declared=declared, **who)
+
+
+def _as_read(call: Call, reading: CallReading) -> Call:
+    """The call with what was read of it; the same one if it says that already."""
+    if _find_read(call) == _find_read(reading):
+        return call
+    return msgspec.structs.replace(
+        call,
+        command=reading.command,
+        beside=reading.beside,
+        target=reading.target,
+        targets=reading.targets,
+        places=reading.places,
+        title=reading.title,
+    )
+
+
+_find_read = attrgetter("command", "beside", "target", "targets", "places", "title")
 
 
 class CallDeclaration(msgspec.Struct, frozen=True):

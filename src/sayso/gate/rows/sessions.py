@@ -153,10 +153,12 @@ def save_session(
     call: str | None = None,
     closing: Closing = NOTHING_SAID,
     stands: tuple[str, str | None] | None = None,
+    same_head: bool = False,
 ) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
 
-    `stands` is a call and its state from now on, None if it is neither running nor parked.
+    `stands` is a call and its state from now on, None if it is neither running nor parked. `same_head`: it is
+    known that the head does not differ.
     """
     old, was, now = before.session, before.kept, tx.now
     leaves_rest = bool(was.calls) or not (was.ended or old.taken_back)
@@ -166,10 +168,9 @@ def save_session(
     spent, spends = _save_grants(tx, sealer, before, after, call)
     over = _find_ended(tx, sealer, before, after, spends) if spends or old.under_way else {}
     if after.taken_back and not was.calls:
-        after = msgspec.structs.replace(after, taken_back=())
-    fields = _fields_of_head(after)
+        after, same_head = msgspec.structs.replace(after, taken_back=()), False
     kept = SessionState(
-        was.head if fields == _fields_of_head(was.head) else SessionHead(*fields),
+        was.head if same_head else _head_of(after, was.head),
         spent,
         _save_questions(tx, sealer, before, after, closing),
         was.calls if stands is None else with_call(was.calls, *stands),
@@ -188,6 +189,12 @@ def save_session(
             count = row.spends + len(spends)
             row = msgspec.structs.replace(row, spends=count, workspace=after.workspace)
         tx.change_session(sealer.session(row, _next_state(kept, old, after, now)))
+
+
+def _head_of(after: Session, was: SessionHead) -> SessionHead:
+    """The head of the session as it is now: the same object if it is as it was."""
+    fields = _fields_of_head(after)
+    return was if fields == _fields_of_head(was) else SessionHead(*fields)
 
 
 def _save_grants(
