@@ -20,7 +20,7 @@ from sayso.store.contract import (
 from sayso.store.memory.store import MemoryBatch, MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
-from sayso.store.threads import ChangeProbe, Claim
+from sayso.store.threads import ChangeProbe, Claim, WriterTurn
 from tests.support.places import Open
 
 
@@ -84,12 +84,18 @@ class ShowsWhatIsNotCommitted(MemoryStore):
             yield getattr(self, "current", r)
 
 
-class LetsTwoWriteAtOnce(MemoryStore):
-    def _take_turn(self) -> Claim:
+class TurnOfEverybody(WriterTurn):
+    def take(self, timeout: float) -> Claim:
         return Claim()
 
-    def _give_turn(self, claim: Claim) -> None:
+    def give(self, claim: Claim) -> None:
         pass
+
+
+class LetsTwoWriteAtOnce(MemoryStore):
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self._turn = TurnOfEverybody()
 
 
 class NeverTellsOfChanges(MemoryStore):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sayso.store.contract import Reader, StoreError
 from sayso.store.sql.reader import SqlReader
 from sayso.store.sqlite.file import explain_sqlite_error, file_identity
-from sayso.store.sqlite.store import SqliteTransaction
+from sayso.store.sqlite.store import HeldConnection, SqliteTransaction
 
 
 class ReadOnlySqliteStore:
@@ -27,13 +27,14 @@ class ReadOnlySqliteStore:
             self._connection = sqlite3.connect(address, uri=True, timeout=busy, isolation_level=None)
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.execute("PRAGMA query_only = ON")
+            self._held = HeldConnection(self._connection)
         except sqlite3.Error as error:
             raise explain_sqlite_error(error, path) from error
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
         self._check_file()
-        transaction = SqliteTransaction(self._connection, self._path, time.time(), writes=False)
+        transaction = SqliteTransaction(self._held, self._path, time.time(), writes=False)
         transaction.change("BEGIN", ())
         try:
             yield SqlReader(transaction)

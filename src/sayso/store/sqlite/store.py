@@ -68,10 +68,12 @@ class HeldConnection:
     until garbage is collected.
     """
 
-    __slots__ = ("_forks", "connection")
+    __slots__ = ("_forks", "connection", "cursor")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+        self.cursor = connection.cursor()
+        """For all statements, one after another: a connection by itself makes a new one for each."""
         self._forks = count_forks()
 
     def __del__(self) -> None:
@@ -85,12 +87,12 @@ class SqliteTransaction(Transaction):
     commit = 0
     claim: Claim | None = None
     """The writer's turn, if it writes."""
-    held: HeldConnection | None = None
+    held: HeldConnection | None
     """What is given back when it ends."""
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        held: HeldConnection,
         path: Path,
         now: float,
         *,
@@ -100,7 +102,9 @@ class SqliteTransaction(Transaction):
         version: object = None,
     ) -> None:
         super().__init__(now, known)
-        self.connection = connection
+        self.held = held
+        self.connection = held.connection
+        self._cursor = held.cursor
         self.version = version
         self.writes = writes
         self._path = path
@@ -111,7 +115,7 @@ class SqliteTransaction(Transaction):
         try:
             if self._waiting:
                 self._send_waiting()
-            return self.connection.execute(statement, parameters).fetchall()
+            return self._cursor.execute(statement, parameters).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
 
@@ -120,7 +124,7 @@ class SqliteTransaction(Transaction):
         try:
             if self._waiting:
                 self._send_waiting()
-            changed = self.connection.execute(statement, parameters).rowcount
+            changed = self._cursor.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
         if changed > 0:
@@ -136,9 +140,9 @@ class SqliteTransaction(Transaction):
     def _send_waiting(self) -> None:
         for write in self._take_waiting():
             if len(write.rows) == 1:
-                changed = self.connection.execute(write.statement, write.rows[0]).rowcount
+                changed = self._cursor.execute(write.statement, write.rows[0]).rowcount
             else:
-                changed = self.connection.executemany(write.statement, write.rows).rowcount
+                changed = self._cursor.executemany(write.statement, write.rows).rowcount
             if write.otherwise and changed != len(write.rows):
                 raise self.failure(write.otherwise)
 
@@ -234,13 +238,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def _begin_reading(self) -> SqliteTransaction:
         self._check_file()
         held = self._take_connection(writes=False)
-        connection = held.connection
         try:
-            connection.execute("BEGIN")
-            transaction = SqliteTransaction(connection, self._path, self._clock(), writes=False)
-            transaction.held = held
+            held.cursor.execute("BEGIN")
+            transaction = SqliteTransaction(held, self._path, self._clock(), writes=False)
         except BaseException as error:
-            _let_go(connection)
+            _let_go(held.connection)
             if isinstance(error, sqlite3.Error):
                 raise explain_sqlite_error(error, self._path) from error
             raise
@@ -267,28 +269,26 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         """Begin, or keep nothing locked: one that was interrupted may have the lock of the file already."""
         new = not self._idle[True]
         held = self._take_connection(writes=True)
-        connection = held.connection
         try:
-            self._lock(connection, end)
+            self._lock(held.cursor, end)
             if new:
                 self._log.look_again()
-            version = _version_of(connection)
-            known, now = self._take_known(connection, version), self._clock()
+            version = _version_of(held.cursor)
+            known, now = self._take_known(held.connection, version), self._clock()
             transaction = SqliteTransaction(
-                connection, self._path, now, writes=True, batch=batch, known=known, version=version
+                held, self._path, now, writes=True, batch=batch, known=known, version=version
             )
-            transaction.held = held
         except BaseException:
-            _let_go(connection)
+            _let_go(held.connection)
             raise
         return transaction
 
-    def _lock(self, connection: sqlite3.Connection, end: float) -> None:
+    def _lock(self, cursor: sqlite3.Cursor, end: float) -> None:
         """Begin to write. Only other processes can be in the way, and they are waited for in short naps."""
         pause = _FIRST_PAUSE
         while True:
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                cursor.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 explained = explain_sqlite_error(error, self._path)
                 if not isinstance(explained, StoreBusy) or time.monotonic() >= end:
@@ -414,10 +414,10 @@ def _let_go(connection: sqlite3.Connection) -> None:
         connection.close()
 
 
-def _version_of(connection: sqlite3.Connection) -> object:
+def _version_of(cursor: sqlite3.Cursor) -> object:
     """Return a number that changes with every commit of another connection; None if it is unknown."""
     try:
-        return connection.execute("PRAGMA data_version").fetchone()
+        return cursor.execute("PRAGMA data_version").fetchall()
     except sqlite3.Error:
         return None
 
@@ -427,11 +427,12 @@ class SqliteCommitProbe:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._seen = _version_of(connection)
+        self._cursor = connection.cursor()
+        self._seen = _version_of(self._cursor)
 
     def __call__(self, over: threading.Event) -> bool:
         over.wait(POLL)
-        before, self._seen = self._seen, _version_of(self._connection)
+        before, self._seen = self._seen, _version_of(self._cursor)
         return self._seen is None or self._seen != before
 
     def close(self) -> None:
