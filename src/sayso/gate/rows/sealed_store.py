@@ -196,7 +196,7 @@ class _MarkedWrite:
             if not (alone and by_itself):
                 self._before = mark.promise(self._raised)
             tx.if_lost = partial(store.withdraw, self._before)
-            tx.after_commit = partial(store.mark_until_synced, self._raised)
+            tx.after_commit = partial(store.mark_until_synced, self._raised, newest if tx.durable else ())
             if alone and by_itself:
                 mark.hold()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
@@ -319,7 +319,7 @@ class MarkedStore:
     def _prepare_commit(self, batch: Batch, kept: Sequence[_Kept]) -> None:
         """All of it is about to be committed: hold it against the mark, and see to it that others do."""
         raised, alone = _join(kept).raised, self.local
-        batch.after_commit = partial(self.mark_until_synced, raised)
+        batch.after_commit = partial(self.mark_until_synced, raised, ())
         if raised and alone:
             self.mark.hold()
         else:
@@ -355,7 +355,7 @@ class MarkedStore:
         found = () if own is None else (own,)
         return found if main is None else (main, *found)
 
-    def mark_until_synced(self, raised: Raised) -> None:
+    def mark_until_synced(self, raised: Raised, newest: Sequence[EntryRow]) -> None:
         """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.
 
         If that cannot be written, it is tried again, and told, when the disk has it.
@@ -363,7 +363,7 @@ class MarkedStore:
         unwritten = None
         try:
             if raised:
-                self.mark.learn(raised)
+                self.mark.learn(raised, newest)
         except StoreError as error:
             unwritten = error
         finally:

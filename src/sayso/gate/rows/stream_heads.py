@@ -1,18 +1,20 @@
-"""The newest entries of the streams beside `main`, as records in the log of a mark.
+"""The newest entries of streams, as records in the log of a mark. That of `main` is in its head as well.
 
 - A record names the stream, the number of an entry and half of its hash. The last one of a stream counts.
+- One that begins with a capital is of a commit that is not synced yet, and counts for nothing.
 - Number 0 says that nothing is known of the stream any more: a new epoch has begun without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 
 from sayso.gate.rows.watermark_file import Record
 from sayso.store.contract import EntryRow, Reader
 
-_KIND = b"h"
+_KIND, _UNSYNCED = b"h", b"H"
 _WORD = 8
 HASH_KEPT = 2 * _WORD
 """So many bytes of an entry's hash are kept."""
@@ -21,12 +23,23 @@ StreamHeads = dict[bytes, tuple[int, bytes]]
 """By the id of a stream: the number of its newest entry, and the beginning of that entry's hash."""
 
 
+@lru_cache(maxsize=256)
 def stream_id(stream: str) -> bytes:
     return _KIND + blake2b(f"stream/{stream}".encode(), digest_size=_WORD - 1).digest()
 
 
 def is_head_record(record: Record) -> bool:
     return record[0][:1] == _KIND
+
+
+def is_unsynced_head(record: Record) -> bool:
+    return record[0][:1] == _UNSYNCED
+
+
+def unsynced_head(entry: EntryRow) -> Record:
+    """The record of an entry that is committed, and not synced yet."""
+    place, seq, rest = head_record(stream_id(entry.stream), entry.seq, entry.hash)
+    return _UNSYNCED + place[1:], seq, rest
 
 
 def head_record(stream: bytes, seq: int, digest: bytes) -> Record:

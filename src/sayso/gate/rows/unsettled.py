@@ -4,6 +4,9 @@ A commit that is not synced counts for as long as this machine runs. Its record 
 in which it was made: after another start the commit may be gone with a power failure, and the record counts
 for nothing.
 
+- A record of this kind begins with a capital. Made small once the commit is synced, it counts for good.
+- So nothing but one letter changes in it, and whoever reads it meanwhile reads one or the other.
+
 Where several write at once, others can read what one of them has committed a moment before it is marked. So
 its versions are promised before the commit, under the number of the transaction.
 
@@ -25,6 +28,8 @@ from sayso.gate.rows.versions import Raised
 from sayso.gate.rows.watermark_file import Record
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+_OF_BOOT = 1 << 63
+"""Set in the number of a start: no time is as late."""
 _PROMISED = 0x80
 """Added to the letter of a kind. Of one that is taken back, that is a capital."""
 MANY = 1_000
@@ -46,7 +51,7 @@ def boot_number() -> int:
 
 def unsynced_records(raised: Raised, boot: int) -> list[Record]:
     """The records of versions that count until this machine starts again: their kind is a capital."""
-    return [(_unsynced_place(place), version, boot) for place, (version, _) in raised.items()]
+    return [(_unsynced_place(place), version, boot | _OF_BOOT) for place, (version, _) in raised.items()]
 
 
 @lru_cache(maxsize=256)
@@ -58,8 +63,9 @@ def record_as_counts_now(record: Record) -> Record:
     """The record; one of an unsynced commit counts if the machine has not started again since."""
     place, version, until = record
     if not place[:1].isupper():
-        return record
-    return (place[:1].lower() + place[1:], version if until == boot_number() else 0, 0)
+        return record if until < _OF_BOOT else (place, version, 0)
+    counts = until | _OF_BOOT == boot_number() | _OF_BOOT
+    return (place[:1].lower() + place[1:], version if counts else 0, 0)
 
 
 # --- promised ---

@@ -30,10 +30,10 @@ import msgspec
 from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
+from sayso.gate.rows.stream_heads import StreamHeads, holds_heads, stream_id
 from sayso.gate.rows.unsettled import boot_number
 from sayso.gate.rows.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
-from sayso.gate.rows.watermark_file import MarkFile, MarkLocked
+from sayso.gate.rows.watermark_file import Added, MarkFile, MarkLocked
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
@@ -103,6 +103,7 @@ class _Under:
     """The transaction that a thread has under way: since when it reads, or what it raises and has seen."""
 
     __slots__ = (
+        "added",
         "alone",
         "before",
         "committed",
@@ -134,6 +135,8 @@ class _Under:
         self.holds = False
         """Whether it keeps other processes from writing the file."""
         self.raised: Raised | None = None
+        self.added: tuple[Raised, Added] | None = None
+        """The versions of the last commit, and where they are in the file, if they can be settled there."""
         self.before: Any = None
         self.was_committed: Callable[[int], bool | None] | None = None
         """How it asks what became of another transaction."""
@@ -517,6 +520,7 @@ class Watermark:
         raised = {} if raised is None else raised
         if self._log is None:
             return self._reach_in_memory(raised)
+        added = self._take_added(self._log, raised)
         with self._versions.guard:
             unsynced, self._unsynced = self._unsynced, {}
             try:
@@ -524,13 +528,22 @@ class Watermark:
                     unsynced, self._seen = join_newest(self._seen, unsynced), {}
                 if unsynced != raised:  # otherwise they were learned when they were committed
                     raised = self._learn_with(unsynced, raised)
-                self._write_to(self._log, entries, raised)
+                elif added is not None and self._log.settle(added):
+                    return None
+                return self._write_to(self._log, entries, raised)
             except BaseException as error:  # to be written with the next
                 self._unsynced = join_newest(unsynced, raised)
                 self._missed = _newest_of_streams((*self._missed.values(), *entries))
                 if isinstance(error, OSError):
                     raise self._unwritten(error) from error
                 raise
+
+    def _take_added(self, log: MarkLog, raised: Raised) -> Added | None:
+        """Return what this thread has added for these versions, if that is all there is to write."""
+        own = self._threads.under
+        added, own.added = own.added, None
+        more = self._missed or self._follow is not None or log.lacks
+        return added[1] if added is not None and added[0] is raised and not more else None
 
     def _reach_in_memory(self, raised: Raised) -> None:
         """Learn what is new of these; most were when they were committed. Nothing has to be written."""
@@ -570,8 +583,11 @@ class Watermark:
         other.version(*MOVED)
         self._versions.learn(other._versions.outlasting())
 
-    def learn(self, raised: Raised) -> None:
-        """Mark these until this machine starts again: they are committed, and not synced yet."""
+    def learn(self, raised: Raised, newest: Sequence[EntryRow] = ()) -> None:
+        """Mark these until this machine starts again: they are committed, and not synced yet.
+
+        `newest` are the newest entries that were committed with them.
+        """
         if self._log is None:
             self._versions.learn(raised)
             return
@@ -579,7 +595,9 @@ class Watermark:
             self._versions.learn(raised)
             self._unsynced.update(raised)
             try:
-                self._log.write_unsynced(raised)
+                entry = newest[0] if len(newest) == 1 and newest[0].stream == MAIN else None
+                added = self._log.write_unsynced(raised, entry)
+                self._threads.under.added = None if added is None else (raised, added)
             except OSError as error:
                 raise self._unwritten(error) from error
 
@@ -613,10 +631,11 @@ class Watermark:
     def holds(self, tx: Reader, reached: MarkedEntries) -> bool:
         """Return whether the store has the entries that the mark named before this transaction began."""
         if reached.main is None:
-            return tx.head(MAIN) is None
-        found = tx.entries(MAIN, after=reached.main[0] - 1, limit=1)
-        same = bool(found) and (found[0].seq, found[0].hash) == reached.main
-        return same and holds_heads(tx, reached.others)
+            known = stream_id(MAIN) in reached.others or tx.head(MAIN) is None
+        else:
+            found = tx.entries(MAIN, after=reached.main[0] - 1, limit=1)
+            known = bool(found) and (found[0].seq, found[0].hash) == reached.main
+        return known and holds_heads(tx, reached.others)
 
     def reached(self) -> MarkedEntries:
         """The entries the mark was last raised to."""

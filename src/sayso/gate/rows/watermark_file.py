@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakSet
 
 from sayso.core.errors import SaysoError
@@ -40,6 +41,8 @@ NAME_BYTES = 8
 _LOG = 96
 _RECORD = struct.Struct(">16sQQ")
 _GONE_ON = (b"\xff" * 16, 0, 0)
+_SMALL = 0x20
+"""What a small letter has and its capital has not."""
 _AT_ONCE = 1 << 14
 SPARE = 20_000
 """How many records more than needed a log may hold before it is written again."""
@@ -47,6 +50,14 @@ PATIENCE = 5.0
 """How many seconds to wait for the lock: as long as a store waits for others that write."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
 _LOCK_NOW = fcntl.LOCK_EX | fcntl.LOCK_NB
+
+
+class Added(NamedTuple):
+    """Records that were added to a file, and where they are in it."""
+
+    file: MarkFile
+    place: int
+    content: bytes
 
 
 class MarkReplaced(Exception):
@@ -215,6 +226,27 @@ class MarkFile:
         if self.lacks and not new.lacks:  # somebody who did not get the lock said so just now
             new.note_lasting_lack()
         self.add([_GONE_ON])  # after it: whoever reads this finds the new one
+
+    def read_again(self) -> None:
+        """Let the next look begin with the first record."""
+        self._end = _LOG
+
+    def add_unsynced(self, records: Sequence[Record]) -> Added:
+        """Add records that do not count for good yet. Only under the lock, after a look."""
+        place = self._end
+        content = b"".join([_RECORD.pack(*one) for one in records])
+        self._write(content, place)
+        self._end += len(content)
+        return Added(self, place, content)
+
+    def settle(self, added: Added) -> Record:
+        """Let what was added count for good; return the last of it. Needs no lock: nobody else changes it."""
+        content = bytearray(added.content)
+        for first in range(0, len(content), _RECORD.size):
+            content[first] |= _SMALL
+        self._write(bytes(content), added.place)
+        last: Record = _RECORD.unpack_from(content, len(content) - _RECORD.size)
+        return last
 
     def add(self, records: Sequence[Record]) -> None:
         """Only under the lock, after a look."""

@@ -22,10 +22,12 @@ from sayso.core.audit.entry import MAIN
 from sayso.gate.rows.stream_heads import (
     StreamHeads,
     is_head_record,
+    is_unsynced_head,
     learn_head_records,
     records_of_heads,
     records_to_follow,
     records_to_raise,
+    unsynced_head,
 )
 from sayso.gate.rows.unsettled import (
     Promises,
@@ -37,7 +39,7 @@ from sayso.gate.rows.unsettled import (
     unsynced_records,
 )
 from sayso.gate.rows.versions import Raised, Versions
-from sayso.gate.rows.watermark_file import NAME_BYTES, MarkFile, MarkLocked, MarkReplaced, Record
+from sayso.gate.rows.watermark_file import NAME_BYTES, Added, MarkFile, MarkLocked, MarkReplaced, Record
 from sayso.store.contract import EntryRow, StoreError
 
 OPENED_AGAIN = 64
@@ -92,11 +94,38 @@ class MarkLog:
         records = [(place, version, until) for place, (version, until) in raised.items()]
         self._write(entries, records, follow=follow)
 
-    def write_unsynced(self, raised: Raised) -> None:
-        """Add these versions for as long as this machine runs, if the system tells one start from another."""
+    def write_unsynced(self, raised: Raised, newest: EntryRow | None = None) -> Added | None:
+        """Add these versions for as long as this machine runs, if the system tells one start from another.
+
+        Return what can be settled once it is synced, with this newest entry; None if it has to be written
+        again.
+        """
         boot = boot_number()
-        if boot and raised:
-            self._add(unsynced_records(raised, boot))
+        if not (boot and raised):
+            return None
+        records = unsynced_records(raised, boot)
+        with self._versions.guard:
+            if self._held is not None and newest is not None and not any(end for _, end in raised.values()):
+                return self._held.add_unsynced([*records, unsynced_head(newest)])
+            self._add(records)
+            return None
+
+    def settle(self, added: Added) -> bool:
+        """Let this count for good, as it is synced; return False if it has to be written again.
+
+        Who writes the log again reads it again for that. If that was done before this, it has gone on in
+        another file.
+        """
+        with self._versions.guard:
+            file = added.file
+            if file is not self._file or file.long_for(len(self._versions.known)):
+                return False
+            try:
+                head = file.settle(added)
+                learn_head_records(self.heads, (head,))
+                return not file.has_news()
+            except OSError:
+                return False
 
     def write_at_once(self, raised: Raised) -> bool:
         """Do the same unless another process holds the file. Where there is none, none is made for this.
@@ -278,6 +307,8 @@ class MarkLog:
 
     def _shorten(self, file: MarkFile, now: float) -> None:
         """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        file.read_again()
+        self._take(file)
         beside = self._other_records()
         self._versions.forget(now)
         file.replace([*self._versions.records(), *beside])
@@ -326,6 +357,7 @@ class MarkLog:
         found = file.news()
         if not found:
             return found
+        found = [one for one in found if not is_unsynced_head(one)]
         heads = [one for one in found if is_head_record(one)]
         if heads:
             learn_head_records(self.heads, heads)
