@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain, compress, groupby, islice
-from operator import ne
+from itertools import chain, groupby, islice
 
 import msgspec
 
@@ -138,13 +137,13 @@ class SqlWriter(HoldingReader):
 
     def _change_call(self, known: CallRow, row: CallRow) -> None:
         """Write what is new in the row of a call that is known, and its state."""
-        now = msgspec.structs.astuple(row)
-        new = tuple(map(ne, now, msgspec.structs.astuple(known)))
-        names, values = (*compress(CallRow.__struct_fields__, new),), (*compress(now, new),)
-        if "state" not in names:
-            names, values = (*names, "state"), (*values, row.state)
-        statement = sql.change_call_statement(names)
-        values = (*values, known.id, known.fence, known.state)
+        before, now = msgspec.structs.astuple(known), msgspec.structs.astuple(row)
+        new: dict[str, object] = {"state": row.state}
+        for name, was, value in zip(CallRow.__struct_fields__, before, now, strict=True):
+            if value is not was and value != was:
+                new[name] = value
+        values = (*new.values(), known.id, known.fence, known.state)
+        statement = sql.change_call_statement((*new,))
         self._connection.put(statement, values, f"call {row.id} is not as it was read")
 
     def drop_results(self, *, before: float) -> int:
