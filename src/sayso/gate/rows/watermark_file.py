@@ -2,6 +2,7 @@
 
 - It is written under a lock and read without one. The lock is waited for in short naps, and not for ever:
   whoever holds it may have been stopped, and goes on holding it.
+- Without the lock a process changes letters of what it has added itself, and nothing else (`settle`).
 - A log that has grown long is written again, into a new file that takes the place of the old one; the last
   record of the old one says so to whoever still has it open.
 - A process that was forked closes what it inherited. It shares the locks of its parent, and would keep them
