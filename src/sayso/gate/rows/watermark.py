@@ -7,9 +7,10 @@
   had done, on another machine and with another mark, is noticed too.
 - Behind the head follows a log of versions: sessions, reviews, tokens, passkeys, effect keys and the like
   each have one, which only grows. A row whose version is below its mark is an older copy.
-- Both are raised after every durable commit; that of a single one is in the log by then, and is settled there
-  (`MarkLog.settle`), with its entry, so that the head need not be raised. A row above its mark is fine: a process died between the commit
-  and the mark, or another service with a mark of its own wrote it.
+- Both are raised after every durable commit. That of a single one is in the log by then: it is settled there
+  with its entry (`MarkLog.settle`), and the head need not be raised.
+- A row above its mark is fine: a process died between the commit and the mark, or another service with a mark
+  of its own wrote it.
 - Between a commit and its mark nobody believes a row that was put back: on this machine whoever writes next
   waits for the mark (`hold`), on a server the versions were promised in it before (`announce`).
 - What somebody has seen cannot be taken back: whoever reads a row above its mark marks it.
