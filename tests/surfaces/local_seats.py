@@ -164,6 +164,8 @@ class ClientSeat(LocalSeat):
         for word in GARBAGE:
             self._fill(Filled("accept", {"answer": word}))
             self.put(*self._interests)
+        for one in self._interests:
+            self.asker.wait(one, 0.5)  # what a broken one has made of a word takes a moment to arrive
 
     def _fill(self, filled: Filled) -> None:
         form = next(one for one in reversed(self._forms) if not one.done())

@@ -284,7 +284,7 @@ def apply_and_save(
     before = found.session
     after = apply_effects(before, effects) if effects else before
     closing = _closing(effects, by) if before.questions else NOTHING_SAID
-    same_head = only_count_uses(effects)
+    same_head = not effects or only_count_uses(effects)
     save_session(
         tx, gate.sealer, found, after, call=call, closing=closing, stands=stands, same_head=same_head
     )
