@@ -7,8 +7,8 @@ import gc
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,11 @@ from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.gate.rows.stream_heads import stream_id
 from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.versions import FORGOTTEN_AFTER, Versions, version_key
 from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark_file import MarkFile, Record
 from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow, StoreBusy
 from sayso.store.memory.store import MemoryStore
@@ -195,6 +197,62 @@ def test_a_log_that_has_grown_long_is_written_again_and_nobody_misses_anything(
     for mark in (*marks, Watermark(path)):
         assert [mark.version("session", f"s{number}") for number in range(4)] == [500, 497, 498, 499]
     assert raised_head(path) == 500
+
+
+def commit(mark: Watermark, name: str, version: int, row: EntryRow) -> Callable[[], None]:
+    """Commit this, and wait for the disk; return how it is settled."""
+    with mark.writing() as raised:
+        mark.note("session", name, version)
+        mark.hold()
+        mark.learn(raised, (row,))
+        mark.let_go()
+    return partial(mark.reach, row, raised=raised)
+
+
+def newest_of_main(mark: Watermark) -> int:
+    reached = mark.reached()
+    heads = (reached.main or (0, b""), reached.others.get(stream_id("main"), (0, b"")))
+    return max(seq for seq, _ in heads)
+
+
+def test_what_is_settled_while_another_writes_the_log_again_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watermark_file, "SPARE", 5)
+    path = tmp_path / "a.mark"
+    mark, other = Watermark(path), Watermark(path)
+    commit(other, "open", 1, entry(1))()
+    batch = {version_key("session", f"new {number}"): (1, 0) for number in range(9)}
+    mark.promise(batch)  # so that the log does not seem long to this one yet
+    seq = 1
+    replace = MarkFile.replace
+
+    def settle_first(file: MarkFile, kept: Sequence[Record]) -> None:
+        assert mark.version("session", "open") == seq, "it has no news of the other any more"
+        settling.append(mine.submit(settle))
+        wait(settling, 0.1)  # unless it waits for the lock
+        replace(file, kept)
+
+    settling: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as mine:
+        while not settling:
+            seq += 2
+            end = commit(other, "open", seq, entry(seq))
+            settle = mine.submit(commit, mark, "mine", seq, entry(seq + 1)).result()
+            with monkeypatch.context() as patch:
+                patch.setattr(MarkFile, "replace", settle_first)
+                end()
+            (settling[0] if settling else mine.submit(settle)).result()
+    assert newest_of_main(Watermark(path)) == seq + 1
+
+
+def test_what_another_has_settled_is_reached_though_it_was_read_before(tmp_path: Path) -> None:
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    commit(other, "s", 1, entry(1))()
+    settle = commit(other, "s", 2, entry(2))
+    assert mark.version("session", "s") == 2
+    settle()
+    assert newest_of_main(mark) == 2
 
 
 def test_of_forks_that_raise_versions_at_once_none_is_lost(

@@ -56,6 +56,13 @@ def learn_head_records(heads: StreamHeads, records: Iterable[Record]) -> None:
             heads.pop(stream, None)
 
 
+def read_heads(records: Iterable[Record]) -> StreamHeads:
+    """Return what a whole log says."""
+    heads: StreamHeads = {}
+    learn_head_records(heads, (one for one in records if is_head_record(one)))
+    return heads
+
+
 def records_of_heads(heads: StreamHeads) -> list[Record]:
     return [head_record(stream, seq, digest) for stream, (seq, digest) in heads.items()]
 

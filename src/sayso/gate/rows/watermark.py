@@ -32,10 +32,10 @@ import msgspec
 from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.stream_heads import StreamHeads, holds_heads, stream_id
+from sayso.gate.rows.stream_heads import StreamHeads, holds_heads, read_heads, stream_id
 from sayso.gate.rows.unsettled import boot_number
 from sayso.gate.rows.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
-from sayso.gate.rows.watermark_file import Added, MarkFile, MarkLocked
+from sayso.gate.rows.watermark_file import Added, MarkFile, MarkLocked, MarkReplaced
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
@@ -640,15 +640,21 @@ class Watermark:
         return known and holds_heads(tx, reached.others)
 
     def reached(self) -> MarkedEntries:
-        """The entries the mark was last raised to."""
-        if self._path is None or self._log is None:
-            return MarkedEntries()
-        try:
-            file = MarkFile(self._path, make=False)
-        except FileNotFoundError:
+        """The entries the mark was last raised to.
+
+        What others have settled in the file is no news in it, so all of it is read.
+        """
+        if self._path is None:
             return MarkedEntries()
         self._catch_up()
-        return MarkedEntries(file.newest(), dict(self._log.heads))
+        while True:
+            try:
+                file = MarkFile(self._path, make=False)
+                return MarkedEntries(file.newest(), read_heads(file.news()))
+            except FileNotFoundError:
+                return MarkedEntries()
+            except MarkReplaced:  # the log continues in another file
+                continue
 
     def _catch_up(self) -> None:
         if self._log is not None and not self._threads.under.in_batch:

@@ -42,6 +42,8 @@ NAME_BYTES = 8
 _LOG = 96
 _RECORD = struct.Struct(">16sQQ")
 _GONE_ON = (b"\xff" * 16, 0, 0)
+_GOES_ON = (bytes(16), 1, 0)
+"""Somebody is about to write the log again. Of no name, so that it is nothing else to whoever reads it."""
 _SMALL = 0x20
 """What a small letter has and its capital has not."""
 _AT_ONCE = 1 << 14
@@ -101,6 +103,8 @@ class MarkFile:
                 raise
             self.number = os.open(path, os.O_RDONLY | flags)
         self._end = _LOG
+        self.goes_on = False
+        """Whether somebody has begun to write the log again, and may have read what was not settled yet."""
         _files.add(self)
 
     def __del__(self) -> None:
@@ -191,6 +195,7 @@ class MarkFile:
             self._end += whole
             if _GONE_ON in records:
                 raise MarkReplaced
+            self.goes_on = self.goes_on or _GOES_ON in records
             found += (one for one in records if any(one[0]))
             if len(content) < _AT_ONCE:
                 break
@@ -229,7 +234,11 @@ class MarkFile:
         self.add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def read_again(self) -> None:
-        """Let the next look begin with the first record."""
+        """Let the next look begin with the first record, to write the log again. Only under the lock.
+
+        What is settled from now on may have been read before: who settles it finds the sign of this.
+        """
+        self.add([_GOES_ON])
         self._end = _LOG
 
     def add_unsynced(self, records: Sequence[Record]) -> Added:

@@ -113,8 +113,8 @@ class MarkLog:
     def settle(self, added: Added) -> bool:
         """Let this count for good, as it is synced; return False if it has to be written again.
 
-        Who writes the log again reads it again for that. If that was done before this, it has gone on in
-        another file.
+        Who writes the log again says so and reads it again for that. If that was done before this, it goes on
+        in another file.
         """
         with self._versions.guard:
             file = added.file
@@ -123,7 +123,7 @@ class MarkLog:
             try:
                 head = file.settle(added)
                 learn_head_records(self.heads, (head,))
-                return not file.has_news()
+                return not (file.goes_on or file.has_news())
             except OSError:
                 return False
 
