@@ -12,17 +12,22 @@ from typing import Any
 import pytest
 
 from sayso.core.errors import SaysoError
+from sayso.core.model import Verdict
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
+from sayso.gate.questions.explain import preview_decision
 from sayso.gate.rows import unsettled, watermark_log
 from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.rows.versions import version_key
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_file import MarkFile
+from sayso.gate.rows.watermark_log import MarkLog
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import EntryRow, StoreError
+from sayso.store.sqlite import log_sync
 from tests.support.by_hand import KEY, Place
+from tests.support.interrupts import Once
 from tests.support.marks import (
     FullDisk,
     die,
@@ -259,6 +264,37 @@ def test_what_somebody_has_seen_of_one_who_died_before_the_mark_is_not_undone(pl
     assert refused_or_asked(place.gate, session)
     assert not look_at(place.gate, session)
     assert place.reported()
+
+
+def test_what_was_interrupted_before_its_mark_and_then_seen_is_not_undone(
+    file_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, before = granted(file_place)
+    with monkeypatch.context() as patch:
+        patch.setattr(MarkLog, "write_unsynced", Once(MarkLog.write_unsynced, before=True))
+        with pytest.raises(KeyboardInterrupt):
+            revoke(file_place.gate, session)
+    assert preview_decision(file_place.gate, payment(session)).verdict is Verdict.ASK
+    file_place.hand.put_back(before)
+    assert refused_or_asked(file_place.another(), session)
+
+
+def test_what_was_seen_of_one_who_was_killed_is_marked_for_good_with_the_next_commit(
+    file_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of the one who was killed counts until the machine starts again."""
+    session, before = granted(file_place)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_sync, "sync_file", Once(os.fsync, before=True))
+        with pytest.raises(KeyboardInterrupt):
+            revoke(file_place.gate, session)
+    other = file_place.another()
+    assert preview_decision(other, payment(session)).verdict is Verdict.ASK
+    open_session(other, agent="another", owner="host", workspace="/w")
+    monkeypatch.setattr(unsettled, "boot_number", lambda: 7)
+    monkeypatch.setattr(watermark_log, "boot_number", lambda: 7)
+    file_place.hand.put_back(before)
+    assert refused_or_asked(file_place.another(), session)
 
 
 def test_what_was_seen_while_another_held_the_mark_is_marked_later(file_place: Place) -> None:

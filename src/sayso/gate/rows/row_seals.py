@@ -419,11 +419,13 @@ class Sealer:
     ) -> bool:
         """Return whether nothing newer was marked. What is newer than its mark is marked from now on.
 
+        So is what others have marked only until this machine starts again: they may have died meanwhile.
         `marked` is the mark from before the row was read. Without it, nobody else can write the row now.
         """
         marked = self.mark.version(kind, name, row=version) if marked is None else marked
-        if version > marked:
-            self.mark.note(kind, name, version, until=until)
+        mark = self.mark
+        if version > marked or (mark.passing and version == marked and mark.may_pass(kind, name, version)):
+            mark.note(kind, name, version, until=until)
         if version >= marked:
             self.mark.go_by(kind, name, version)
         return version >= marked

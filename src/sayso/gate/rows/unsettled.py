@@ -68,6 +68,16 @@ def record_as_counts_now(record: Record) -> Record:
     return (place[:1].lower() + place[1:], version if counts else 0, 0)
 
 
+def learn_passing(passing: dict[bytes, int], records: Iterable[Record]) -> None:
+    """Learn which versions count now, but not once the machine has started again: in the order of the log."""
+    for record in records:
+        place, version, _ = record_as_counts_now(record)
+        if place == record[0]:
+            passing.pop(place, None)
+        elif version:
+            passing[place] = version
+
+
 # --- promised ---
 
 

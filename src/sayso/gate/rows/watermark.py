@@ -165,6 +165,8 @@ class Watermark:
         self._threads = _UnderOfThread()
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
+        self.passing: dict[bytes, int] = {} if self._log is None else self._log.passing
+        """What others have marked until this machine starts again."""
         self._unsynced: Raised = {}
         self._missed: dict[str, EntryRow] = {}
         """The newest entry of each stream that could not be marked."""
@@ -278,6 +280,10 @@ class Watermark:
             if not own.in_batch or place not in own.promised:
                 own.used[place] = version
 
+    def may_pass(self, kind: str, name: str, version: int) -> bool:
+        """Return whether others have marked this version, and may have died before it was for good."""
+        return self.passing.get(version_key(kind, name)) == version
+
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already.
 
@@ -299,6 +305,8 @@ class Watermark:
         with self._versions.guard:
             self._versions.learn(seen)
             self._seen.update(seen)
+            for place in seen:
+                self.passing.pop(place, None)
             self._to_mark.update(seen)
             self._write_seen()
 
@@ -594,14 +602,20 @@ class Watermark:
             self._versions.learn(raised)
             return
         with self._versions.guard:
-            self._versions.learn(raised)
             self._unsynced.update(raised)
             try:
+                self._versions.learn(raised)
+                if self.passing:
+                    for place in raised:
+                        self.passing.pop(place, None)
                 entry = newest[0] if len(newest) == 1 and newest[0].stream == MAIN else None
                 added = self._log.write_unsynced(raised, entry)
                 self._threads.under.added = None if added is None else (raised, added)
-            except OSError as error:
-                raise self._unwritten(error) from error
+            except BaseException as error:
+                if isinstance(error, OSError):
+                    raise self._unwritten(error) from error
+                self._to_mark.update(raised)  # interrupted: whoever looks next writes it
+                raise
 
     def _unwritten(self, error: OSError) -> StoreError:
         """The error to raise after a commit.

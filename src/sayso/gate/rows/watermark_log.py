@@ -33,6 +33,7 @@ from sayso.gate.rows.unsettled import (
     Promises,
     boot_number,
     is_promise_record,
+    learn_passing,
     promise_record,
     record_as_counts_now,
     record_of_promise_taken_back,
@@ -69,6 +70,8 @@ class MarkLog:
         self.heads: StreamHeads = {}
         """The newest entries of the streams beside `main`."""
         self.promises = Promises()
+        self.passing: dict[bytes, int] = {}
+        """Versions that others have added until the machine starts again. They may have died since."""
         self.begin_process()
         _logs.add(self)
 
@@ -368,6 +371,7 @@ class MarkLog:
         news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
+            learn_passing(self.passing, found)
         if promised:
             self._learn_promises(promised)
         return news
