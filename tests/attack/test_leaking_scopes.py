@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
@@ -390,6 +392,28 @@ def said_by_child(work: Callable[[], str]) -> str:
         said = told.read()
     os.waitpid(child, 0)
     return said
+
+
+# Of what begins when a process is forked, this is the first: it was there before Sayso was loaded.
+EARLY_HOOK = """
+import os
+hooks = []
+os.register_at_fork(after_in_child=lambda: [hook() for hook in hooks])
+from sayso.doors.python.calls.scope import Frame, frames_here, inside
+with inside(Frame(None, "s", clicked="send")):
+    assert frames_here()
+    hooks.append(lambda: os._exit(len(frames_here())))
+    for _ in range(2):
+        child = os.fork()
+        assert os.waitpid(child, 0)[1] == 0, "it is inside"
+    assert frames_here()
+"""
+
+
+@pytest.mark.cold
+def test_what_begins_with_the_fork_itself_takes_no_scope_along() -> None:
+    done = subprocess.run([sys.executable, "-c", EARLY_HOOK], check=False, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
 
 
 @both

@@ -31,17 +31,31 @@ Place = tuple[int, int, asyncio.Task[Any] | None]
 _looking = threading.RLock()
 _entered: ContextVar[None] = ContextVar("sayso_entered")
 _forks = 0
+_forking: set[int] = set()
+"""The threads that fork this process now. Of what they do before it is done, nobody can say in which one."""
+_FORKING = -1
+
+
+def _begin_fork() -> None:
+    _forking.add(threading.get_ident())
+
+
+def _end_fork() -> None:
+    _forking.discard(threading.get_ident())
 
 
 def _count_fork() -> None:
     global _forks  # noqa: PLW0603  a process is a fact about the whole program
     _forks += 1
+    _forking.clear()
 
 
-os.register_at_fork(after_in_child=_count_fork)
+os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork, after_in_child=_count_fork)
 
 
 def place_here() -> Place:
+    if _forking and threading.get_ident() in _forking:
+        return _FORKING, threading.get_ident(), None
     loop = asyncio._get_running_loop()  # noqa: SLF001  which raises nothing where none runs
     return _forks, threading.get_ident(), None if loop is None else asyncio.current_task(loop)
 
