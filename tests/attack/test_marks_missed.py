@@ -17,7 +17,7 @@ from sayso.gate.ledger.start import start_call
 from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import StoreError
-from tests.support.by_hand import Place
+from tests.support.by_hand import KEY, Place
 from tests.support.marks import (
     FullDisk,
     file_place,
@@ -100,9 +100,12 @@ def test_the_end_of_a_call_on_a_full_disk_fails_as_the_store_does(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from sayso.gate.rows.keys import SigningKey
 from sayso.store.sqlite import log_sync
+from tests.support import by_hand
 from tests.support.by_hand import sqlite_place
 from tests.support.marks import POLICY, revoke
+by_hand.KEY = SigningKey(by_hand.KEY.name, bytes.fromhex(sys.argv[3]))
 place = sqlite_place(Path(sys.argv[1]), policy=POLICY)
 log_sync.sync_file = lambda file: os.kill(os.getpid(), signal.SIGKILL)
 revoke(place.gate, sys.argv[2])
@@ -112,9 +115,10 @@ revoke(place.gate, sys.argv[2])
 def test_a_kill_before_the_disk_has_answered_revives_nothing(file_place: Place) -> None:
     session, before = granted(file_place)
     file_place.gate.store.close()
-    command = [sys.executable, "-c", KILLED, str(file_place.marks), session]
+    command = [sys.executable, "-c", KILLED, str(file_place.marks), session, KEY.secret.hex()]
     done = subprocess.run(command, check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == -signal.SIGKILL
+    assert file_place.hand.copy(*before) != before, "it was committed"
     file_place.hand.put_back(before)
     file_place.gate = file_place.another()
     assert refused_or_asked(file_place.gate, session)
