@@ -219,11 +219,46 @@ except StoreError:
     store.close()
     print(path.read_bytes() == before)
 """
+FAILS_WHILE_ANOTHER_WRITES = """
+import sys, threading
+from contextlib import suppress
+from pathlib import Path
+from sayso.store.contract import StoreError
+from sayso.store.sqlite import log_sync
+from sayso.store.sqlite.store import SqliteStore
+from tests.support.failing_disks import fail_sync
+
+path = Path(sys.argv[1])
+store = SqliteStore(path, busy=0.1)
+before = path.read_bytes()
+begun, closed = threading.Event(), threading.Event()
+
+def write():
+    with suppress(StoreError), store.write() as w:
+        begun.set()
+        closed.wait()
+        w.set_meta("a", "last")
+
+def fail(file):
+    another.start()
+    begun.wait()
+    fail_sync(file)
+
+another = threading.Thread(target=write)
+log_sync.sync_file = fail
+with suppress(StoreError), store.write() as w:
+    w.set_meta("a", "first")
+store.close()
+closed.set()
+another.join()
+print(path.read_bytes() == before)
+"""
 
 
-def test_a_log_that_could_not_be_synced_is_not_moved_into_the_file(path: Path) -> None:
+@pytest.mark.parametrize("program", [FAILS_AND_ENDS, FAILS_WHILE_ANOTHER_WRITES], ids=["alone", "two"])
+def test_a_log_that_could_not_be_synced_is_not_moved_into_the_file(path: Path, program: str) -> None:
     """Neither when the store is closed nor when the process ends: only by whoever reads the log again."""
-    command = [sys.executable, "-c", FAILS_AND_ENDS, str(path)]
+    command = [sys.executable, "-c", program, str(path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
     assert (ended.stdout.strip(), ended.returncode) == ("True", 0), ended.stderr
     assert path.with_name(f"{path.name}-wal").stat().st_size > 0

@@ -338,7 +338,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         else:
             idle, held = self._idle[transaction.writes], transaction.held
             if held is None or connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
-                connection.close()
+                if held is not None and transaction.writes and self._log.fault:
+                    _leave_open((held,))
+                else:
+                    connection.close()
             else:
                 transaction.held = None
                 idle.append(held)
