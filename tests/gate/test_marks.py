@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate.rows import watermark_file
+from sayso.gate.rows import unsettled, watermark_file
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.stream_heads import stream_id
@@ -244,6 +244,27 @@ def test_what_is_settled_while_another_writes_the_log_again_is_not_lost(
                 end()
             (settling[0] if settling else mine.submit(settle)).result()
     assert newest_of_main(Watermark(path)) == seq + 1
+
+
+def test_what_others_commit_while_the_disk_is_waited_for_does_not_count_for_good_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power failure may take it. Then rows from before it are right."""
+    path = tmp_path / "a.mark"
+    mark = Watermark(path)
+    settle = commit(mark, "s", 1, entry(1))
+    with ThreadPoolExecutor(1) as another:
+        another.submit(commit, mark, "later", 1, entry(2)).result()
+
+    def known_for_good() -> list[int]:
+        with monkeypatch.context() as patch:
+            patch.setattr(unsettled, "boot_number", lambda: 7)
+            return [Watermark(path).version("session", name) for name in ("s", "later")]
+
+    settle()
+    assert known_for_good() == [1, 0]
+    mark.settle()
+    assert known_for_good() == [1, 1]
 
 
 def test_what_another_has_settled_is_reached_though_it_was_read_before(tmp_path: Path) -> None:

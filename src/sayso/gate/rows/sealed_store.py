@@ -199,6 +199,8 @@ class _MarkedWrite:
             tx.after_commit = partial(store.mark_until_synced, self._raised, newest if tx.durable else ())
             if alone and by_itself:
                 mark.hold()
+        elif alone and by_itself:
+            mark.note_covered()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
         if self._raised and by_itself:
             if store.epoch is not None:

@@ -109,6 +109,7 @@ class _Under:
         "alone",
         "before",
         "committed",
+        "covered",
         "holds",
         "in_batch",
         "looks",
@@ -139,6 +140,8 @@ class _Under:
         self.raised: Raised | None = None
         self.added: tuple[Raised, Added] | None = None
         """The versions of the last commit, and where they are in the file, if they can be settled there."""
+        self.covered: Raised | None = None
+        """What was not synced yet when it last committed: the sync that it waits for covers no more."""
         self.before: Any = None
         self.was_committed: Callable[[int], bool | None] | None = None
         """How it asks what became of another transaction."""
@@ -530,9 +533,9 @@ class Watermark:
         raised = {} if raised is None else raised
         if self._log is None:
             return self._reach_in_memory(raised)
-        added = self._take_added(self._log, raised)
+        added, covered = self._take_added(self._log, raised), self._take_covered()
         with self._versions.guard:
-            unsynced, self._unsynced = self._unsynced, {}
+            unsynced, self._unsynced = self._split_unsynced(covered)
             try:
                 if self._seen:
                     unsynced, self._seen = join_newest(self._seen, unsynced), {}
@@ -542,7 +545,7 @@ class Watermark:
                     return None
                 return self._write_to(self._log, entries, raised)
             except BaseException as error:  # to be written with the next
-                self._unsynced = join_newest(unsynced, raised)
+                self._unsynced = join_newest(join_newest(self._unsynced, unsynced), raised)
                 self._missed = _newest_of_streams((*self._missed.values(), *entries))
                 if isinstance(error, OSError):
                     raise self._unwritten(error) from error
@@ -554,6 +557,19 @@ class Watermark:
         added, own.added = own.added, None
         more = self._missed or self._follow is not None or log.lacks
         return added[1] if added is not None and added[0] is raised and not more else None
+
+    def _take_covered(self) -> Raised | None:
+        own = self._threads.under
+        covered, own.covered = own.covered, None
+        return covered
+
+    def _split_unsynced(self, covered: Raised | None) -> tuple[Raised, Raised]:
+        """Return what is synced by now, and what others have committed since that sync may have begun."""
+        unsynced = self._unsynced
+        if covered is None or unsynced == covered:
+            return unsynced, {}
+        later = {place: one for place, one in unsynced.items() if covered.get(place) != one}
+        return {place: one for place, one in unsynced.items() if place not in later}, later
 
     def _reach_in_memory(self, raised: Raised) -> None:
         """Learn what is new of these; most were when they were committed. Nothing has to be written."""
@@ -603,6 +619,7 @@ class Watermark:
             return
         with self._versions.guard:
             self._unsynced.update(raised)
+            self.note_covered()
             try:
                 self._versions.learn(raised)
                 if self.passing:
@@ -616,6 +633,10 @@ class Watermark:
                     raise self._unwritten(error) from error
                 self._to_mark.update(raised)  # interrupted: whoever looks next writes it
                 raise
+
+    def note_covered(self) -> None:
+        """This thread commits, and nobody else can now: what it waits for covers all that was before."""
+        self._threads.under.covered = {**self._unsynced}
 
     def _unwritten(self, error: OSError) -> StoreError:
         """The error to raise after a commit.
@@ -641,6 +662,7 @@ class Watermark:
 
     def settle(self) -> None:
         """All that was committed is synced: mark it for good."""
+        self._threads.under.covered = None
         if self._unsynced or self._missed:
             self.reach()
 
