@@ -533,7 +533,9 @@ class Watermark:
         raised = {} if raised is None else raised
         if self._log is None:
             return self._reach_in_memory(raised)
-        added, covered = self._take_added(self._log, raised), self._take_covered()
+        own = self._threads.under
+        added, covered = own.added, own.covered
+        own.added = own.covered = None
         with self._versions.guard:
             unsynced, self._unsynced = self._split_unsynced(covered)
             try:
@@ -541,7 +543,7 @@ class Watermark:
                     unsynced, self._seen = join_newest(self._seen, unsynced), {}
                 if unsynced != raised:  # otherwise they were learned when they were committed
                     raised = self._learn_with(unsynced, raised)
-                elif added is not None and self._log.settle(added):
+                elif added is not None and added[0] is raised and self._settles(self._log, added[1], entries):
                     return None
                 return self._write_to(self._log, entries, raised)
             except BaseException as error:  # to be written with the next
@@ -551,17 +553,10 @@ class Watermark:
                     raise self._unwritten(error) from error
                 raise
 
-    def _take_added(self, log: MarkLog, raised: Raised) -> Added | None:
-        """Return what this thread has added for these versions, if that is all there is to write."""
-        own = self._threads.under
-        added, own.added = own.added, None
-        more = self._missed or self._follow is not None or log.lacks
-        return added[1] if added is not None and added[0] is raised and not more else None
-
-    def _take_covered(self) -> Raised | None:
-        own = self._threads.under
-        covered, own.covered = own.covered, None
-        return covered
+    def _settles(self, log: MarkLog, added: Added, entries: Sequence[EntryRow]) -> bool:
+        """Return whether all there was to write has been added before, and counts for good now."""
+        more = self._missed or self._follow is not None or log.lacks or len(entries) != 1
+        return not more and log.settle(added, entries[0])
 
     def _split_unsynced(self, covered: Raised | None) -> tuple[Raised, Raised]:
         """Return what is synced by now, and what others have committed since that sync may have begun."""

@@ -249,14 +249,12 @@ class MarkFile:
         self._end += len(content)
         return Added(self, place, content)
 
-    def settle(self, added: Added) -> Record:
-        """Let what was added count for good; return the last of it. Needs no lock: nobody else changes it."""
+    def settle(self, added: Added) -> None:
+        """Let what was added count for good. Needs no lock: nobody else changes it."""
         content = bytearray(added.content)
         for first in range(0, len(content), _RECORD.size):
             content[first] |= _SMALL
-        self._write(bytes(content), added.place)
-        last: Record = _RECORD.unpack_from(content, len(content) - _RECORD.size)
-        return last
+        self._write(content, added.place)
 
     def add(self, records: Sequence[Record]) -> None:
         """Only under the lock, after a look."""
@@ -268,7 +266,7 @@ class MarkFile:
         self._write(content, self._end)
         self._end += len(content)
 
-    def _write(self, content: bytes, place: int) -> None:
+    def _write(self, content: bytes | bytearray, place: int) -> None:
         """Write all of it, or raise OSError: a full disk may take a part."""
         written = os.pwrite(self.number, content, place)
         while written < len(content):

@@ -20,6 +20,7 @@ from weakref import WeakSet
 
 from sayso.core.audit.entry import MAIN
 from sayso.gate.rows.stream_heads import (
+    HASH_KEPT,
     StreamHeads,
     is_head_record,
     is_unsynced_head,
@@ -27,6 +28,7 @@ from sayso.gate.rows.stream_heads import (
     records_of_heads,
     records_to_follow,
     records_to_raise,
+    stream_id,
     unsynced_head,
 )
 from sayso.gate.rows.unsettled import (
@@ -50,6 +52,7 @@ LOOKED_AGAIN = 256
 _CANNOT_OPEN = (errno.EMFILE, errno.ENFILE, errno.EACCES)
 """Why a file may not be opened that is there: what is open of it can be used all the same."""
 
+_MAIN = stream_id(MAIN)
 _logs: WeakSet[MarkLog] = WeakSet()
 
 
@@ -113,7 +116,7 @@ class MarkLog:
             self._add(records)
             return None
 
-    def settle(self, added: Added) -> bool:
+    def settle(self, added: Added, newest: EntryRow) -> bool:
         """Let this count for good, as it is synced; return False if it has to be written again.
 
         Who writes the log again says so and reads it again for that. If that was done before this, it goes on
@@ -124,8 +127,8 @@ class MarkLog:
             if file is not self._file or file.long_for(len(self._versions.known)):
                 return False
             try:
-                head = file.settle(added)
-                learn_head_records(self.heads, (head,))
+                file.settle(added)
+                self.heads[_MAIN] = (newest.seq, newest.hash[:HASH_KEPT])
                 return not (file.goes_on or file.has_news())
             except OSError:
                 return False
