@@ -20,22 +20,39 @@ from sayso.store.postgres.store import PostgresStore
 from tests.support import round_trips
 from tests.support.gates import KEY
 from tests.support.postgres_place import new_schema
-from tests.support.round_trips import ENDS, HOST_STARTS, RUNNING, STARTS, Asked, Prepare, check, end_after
+from tests.support.round_trips import (
+    BEATS,
+    ENDS,
+    HOOK_ENDS,
+    HOOK_STARTS,
+    HOST_STARTS,
+    RUNNING,
+    STARTS,
+    Asked,
+    Prepare,
+    check,
+    end_after,
+)
 from tests.support.service import Service
 
 MOST = 3
 TOGETHER = 32
-KINDS: dict[str, tuple[str, Prepare]] = {
-    f"{who}: {name}": (who, prepare)
-    for who, starts in (("agent", STARTS), ("host", STARTS | HOST_STARTS))
-    for name, prepare in starts.items()
-} | {
-    f"{who}: {name}, {state}": (who, end_after(start, end))
-    for who, starts in (("agent", RUNNING), ("host", RUNNING | HOST_STARTS))
-    for name, start in starts.items()
-    for state, end in ENDS.items()
-    if name in RUNNING or name in ("with_effect", "ungated")
-}
+KINDS: dict[str, tuple[str, Prepare]] = (
+    {
+        f"{who}: {name}": (who, prepare)
+        for who, starts in (("agent", STARTS), ("host", STARTS | HOST_STARTS))
+        for name, prepare in starts.items()
+    }
+    | {f"agent: {name}": ("agent", prepare) for name, prepare in (HOOK_STARTS | HOOK_ENDS).items()}
+    | {f"host: {name}": ("host", prepare) for name, prepare in BEATS.items()}
+    | {
+        f"{who}: {name}, {state}": (who, end_after(start, end))
+        for who, starts in (("agent", RUNNING), ("host", RUNNING | HOST_STARTS))
+        for name, start in starts.items()
+        for state, end in ENDS.items()
+        if name in RUNNING or name in ("with_effect", "ungated")
+    }
+)
 names = count()
 
 

@@ -26,6 +26,7 @@ from tests.service.conftest import POLICY
 from tests.service.test_agents import until_awaited
 from tests.support.gates import KEY, Clock
 from tests.support.postgres_place import new_schema
+from tests.support.round_trips import hook_allowed
 from tests.support.service import HOST, READ, WRITE, Service
 
 OPERATOR = {"role": "operator", "name": "evil"}
@@ -64,6 +65,16 @@ def test_an_agents_retry_that_was_held_back_starts_nothing_once_its_token_is_rev
     assert service.post("agent", f"/v1/calls/{made['operation_id']}/retry", content=body).status_code == 401
     told = service.told("operator", "GET", f"/v1/calls/{made['operation_id']}")
     assert told["status"] != "running"
+
+
+def test_a_hook_that_was_held_back_starts_nothing_once_its_token_is_revoked(service: Service) -> None:
+    asked = hook_allowed(service, "agent", "session-1", "one")
+    before = service.told("operator", "GET", "/v1/calls")
+    assert (
+        service.post("agent", asked.path, content=held_back(asked.body, revoke(service, "agent"))).status_code
+        == 401
+    )
+    assert service.told("operator", "GET", "/v1/calls") == before
 
 
 def browser_headers(service: Service, browser: str) -> dict[str, str]:

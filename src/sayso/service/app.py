@@ -53,7 +53,6 @@ from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import (
     NOBODY,
-    SOON_READ,
     Context,
     Endpoint,
     HttpRequest,
@@ -210,7 +209,8 @@ async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
     A batch looks at the policy by itself. Health needs none, and no store to read it from.
     """
     running = context.running
-    looks = endpoint is not system.HEALTH and not _waits_for_batch(endpoint, context)
+    in_batch = endpoint.in_batch and context.waits_for_batch(_size_in_batch(endpoint, context))
+    looks = endpoint is not system.HEALTH and not in_batch
     for _ in range(TRIES):
         if looks and running.has_policy_moved:
             await running.lanes.run("tokens", running.look_at_policy)
@@ -226,7 +226,8 @@ async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     if endpoint.in_batch:
         if endpoint.before is not None:
             await endpoint.before(context)
-        return await _run_in_batch(endpoint, context)
+        prepare = cast("Callable[[Context], BatchedStep]", endpoint.answer)
+        return await context.in_batch(prepare, _size_in_batch(endpoint, context), _first_reads(context))
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
     until = time.monotonic() + (URGENT if endpoint.is_urgent_for(context.token.role) else 0.0)
@@ -239,35 +240,20 @@ async def _run_once(endpoint: Endpoint, context: Context) -> Any:
             await asyncio.sleep(LOOK_AGAIN)
 
 
-def _waits_for_batch(endpoint: Endpoint, context: Context) -> bool:
-    """Return whether all of it is done in a batch. Nobody waits there while a large call is read."""
-    if not endpoint.in_batch or context.token.role == "operator":
-        return False
-    size = context.size if endpoint.size is None else endpoint.size(context)
-    return size is not None and size <= SOON_READ
-
-
-async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
-    """What the endpoint answers after its step in a batch. Operators never wait for one."""
-    if context.token.role == "operator":
-        return await context.in_thread(_run_alone, endpoint, context)
-    if not _waits_for_batch(endpoint, context):
-        step = await context.in_thread(_prepare, endpoint, context)
-        return await context.running.batches.run(lambda: step)
-    return await context.running.batches.run(partial(_prepare, endpoint, context), _first_reads(context))
+def _size_in_batch(endpoint: Endpoint, context: Context) -> int | None:
+    return context.size if endpoint.size is None else endpoint.size(context)
 
 
 def _first_reads(context: Context) -> Ahead:
-    """What is read before a call is decided: the token, the calls it names, and its likely session."""
-    token = context.token
-    metas = set() if context.token_name is None else {context.token_name}
+    """What is read before a call is decided, beside the token: the calls it names, and its likely session."""
+    token, metas = context.token, frozenset[str]()
     if token.role == "agent":
-        metas.add(agent_session_key(token))
+        metas = frozenset({agent_session_key(token)})
         named = context.running.callers.last_session(token)
     else:
         named = getattr(context.body, "session", None)
     return Ahead(
-        metas=frozenset(metas),
+        metas=metas,
         sessions=_plain_names(named),
         calls=_plain_names(context.parameters.get("call"), getattr(context.body, "run", None)),
     )
@@ -277,22 +263,6 @@ def _plain_names(*names: Any) -> frozenset[str]:
     """Those of the names that a row can have."""
     texts = (name for name in names if isinstance(name, str))
     return frozenset({name for name in texts if name.isprintable() and len(name) <= LONGEST_PARAMETER})
-
-
-def _run_alone(endpoint: Endpoint, context: Context) -> Any:
-    return _prepare(endpoint, context).do()
-
-
-def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
-    """What the request wants done. Its caller is looked up for that, and again where it is done."""
-    context.check_still_known()
-    step = cast("BatchedStep", endpoint.answer(context))
-    return BatchedStep(partial(_do_if_known, context, step.do), step.ahead)
-
-
-def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:
-    context.check_still_known()
-    return do()
 
 
 OF_THE_POLICY = ("/v1/policy", "/v1/proposals")

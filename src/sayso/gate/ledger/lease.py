@@ -28,13 +28,21 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.deciding.authorize import record_decision
-from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, select_live_rows, writing
+from sayso.gate.gate import (
+    EPOCH_READ,
+    NO_SCOPE,
+    Gate,
+    apply_and_save,
+    load_open_session,
+    select_live_rows,
+    writing,
+)
 from sayso.gate.ledger.outcome import effects_of_entering
 from sayso.gate.ledger.resume import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
 from sayso.gate.ledger.workflows import decode_note
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.journal import record
-from sayso.store.contract import CallRow, Writer
+from sayso.store.contract import Ahead, CallRow, Writer
 
 
 def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
@@ -46,6 +54,11 @@ def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
         if kept.silent:
             alive = with_record(gate, alive, msgspec.structs.replace(kept, silent=False))
         move_call_row(gate, tx, row, alive)
+
+
+def rows_ahead_of_beat(gate: Gate, call: str) -> Ahead:
+    """What keeping this call alive is going to read."""
+    return Ahead(metas=EPOCH_READ, calls=frozenset({call}), streams=frozenset({gate.stream}))
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:

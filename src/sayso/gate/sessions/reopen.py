@@ -63,7 +63,6 @@ def open_session_by_key(
     printable = isinstance(key, str) and key.isprintable()  # a program may pass anything
     if not printable or not 1 <= len(key) <= LONGEST_KEY:
         raise MalformedRequest(f"a session's key is a text of 1 to {LONGEST_KEY} printable characters")
-    place = value_name("session-key", sha256(encode_canonical([owner, key])))
 
     def describe() -> dict[str, Any]:
         return {
@@ -73,10 +72,15 @@ def open_session_by_key(
             "parent": asked.parent,
         }
 
-    opened = open_session_at(gate, place, owner=owner, describe=describe)
+    opened = open_session_at(gate, place_of_key(owner, key), owner=owner, describe=describe)
     if opened.reopened and asked != SessionWish():
         _check_same(gate, key, opened.session, asked)
     return opened
+
+
+def place_of_key(owner: str, key: str) -> str:
+    """Return the name under which the session of this key is stored."""
+    return value_name("session-key", sha256(encode_canonical([owner, key])))
 
 
 def open_session_at(

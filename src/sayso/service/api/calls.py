@@ -25,7 +25,7 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
-from sayso.gate.gate import writing
+from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.retry import (
@@ -116,12 +116,16 @@ def post_call(context: Context) -> BatchedStep:
 
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
-    """What starting the call reads. Its session was read with the token, and says which grants are live."""
     gate, body = context.gate, context.body
+    look_at_session(gate, wanted.session)
+    return rows_ahead(gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
+
+
+def look_at_session(gate: Gate, session: str) -> None:
+    """Its row was read with the token, and says which grants are live: by that it is told what to read."""
     if not gate.store.local:
         with gate.store.read() as tx:
-            see_session(gate, tx, wanted.session)
-    return rows_ahead(gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
+            see_session(gate, tx, session)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
@@ -188,14 +192,18 @@ def post_outcome(context: Context) -> BatchedStep:
 
 
 def _rows_ahead_of_end(context: Context) -> Ahead:
-    """What ending the call reads. A call that another service has started was read with the token."""
-    gate, call, body = context.gate, context.parameters["call"], context.body
+    gate, call = context.gate, context.parameters["call"]
+    look_at_call(gate, call)
+    return outcome.rows_ahead_of_end(gate, call, context.body.state)
+
+
+def look_at_call(gate: Gate, call: str) -> None:
+    """Remember a call that another service has started: its row was read with the token."""
     if not gate.store.local and gate.sealer.records.last(call) is None:
         with gate.store.read() as tx:
             row = tx.call(call)
         if row is not None:
             find_record(gate, row)  # which remembers it
-    return outcome.rows_ahead_of_end(gate, call, body.state)
 
 
 def _end_call(context: Context) -> CallView:

@@ -4,6 +4,7 @@
   the hook denies whatever was refused.
 - For a hook the decision is the start of the call. The same host id with the same call gives the recorded
   decision for a minute, so one call seen by two hooks is asked once; later it is a new call.
+- A call and its end share a batch with others. Only once that is stored is the call remembered or forgotten.
 - A hook is a process of the agent's: what it tells of the user is claimed, and what it tells of an end only
   tightens.
 """
@@ -21,11 +22,12 @@ from starlette.responses import Response
 from sayso.core import rulebook
 from sayso.core.digest import encode_canonical, sha256, spell_exactly
 from sayso.core.durations import DAY, LONGEST_WAIT
-from sayso.core.ledger import AWAITING, LONGEST_KEY, NotNow
+from sayso.core.ledger import AWAITING, LONGEST_KEY, NotNow, State
 from sayso.core.model import Assurance, Declaration, Request
 from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.call_rows import Attempt, KeyReused, UnknownCall, load_call_row
+from sayso.gate.deciding.ahead import rows_ahead
 from sayso.gate.deciding.check import check_on_store
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.ledger import outcome, start
@@ -33,16 +35,23 @@ from sayso.gate.ledger.attempts import load_attempt_now
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.questions.expiry import is_answerable
 from sayso.gate.sessions import messages
-from sayso.gate.sessions.reopen import SessionWish, open_session_by_key
+from sayso.gate.sessions.reopen import SessionWish, open_session_by_key, place_of_key
 from sayso.gate.sessions.sessions import close_session
 from sayso.reading.paths.places import find_workspace
-from sayso.service.api.calls import check_room, count_denied, let_wait
-from sayso.service.http.auth import check_caller_again
+from sayso.service.api.calls import (
+    check_room,
+    count_denied,
+    let_wait,
+    look_at_call,
+    look_at_session,
+)
+from sayso.service.http.batches import BatchedStep
 from sayso.service.http.connections import check_awaited
 from sayso.service.http.endpoints import AGENTS_AND_HOSTS, Context, Endpoint
 from sayso.service.http.names import refuse_nul
 from sayso.service.http.problems import RequestRefused
 from sayso.service.live.hook_calls import SAME_CALL
+from sayso.store.contract import Ahead
 from sayso.wire import (
     CANARY_SESSION,
     HookAnswer,
@@ -60,8 +69,9 @@ from sayso.wire import (
 
 LONGEST_SUBAGENT = 60
 NOTHING = HookAnswer("none")
-_ENDINGS = {True: "succeeded", False: "failed", None: "ambiguous"}
+_ENDINGS: dict[bool | None, State] = {True: "succeeded", False: "failed", None: "ambiguous"}
 Payload = dict[str, Any]
+_Asked = tuple[HostCall, Attempt]
 
 
 async def post_hook(context: Context) -> Response:
@@ -87,42 +97,96 @@ def _mark_canary(context: Context, event: HostEvent, answer: HookAnswer) -> Hook
 
 
 async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:
-    """Answer the event. What takes no waiting is done in one go, its token looked up first."""
-    done = await context.in_thread(_begin, context, event)
+    if isinstance(event, HostCall | HostOutcome) and not _is_doctors(event):
+        return await _answer_in_batch(context, event)
+    return await context.in_thread(_answer_alone, context, event)
+
+
+async def _answer_in_batch(context: Context, event: HostCall | HostOutcome) -> HookAnswer:
+    """Decide a call, or note its end, together with others. Whoever waits for a person waits after that."""
+    place = _place_of_session(context, event)
+    if context.running.hook_calls.last_session(place) is None:
+        await context.in_thread(_open_before, context, event)
+    prepare, first = partial(_prepare_event, event=event), _first_reads(context, event, place)
+    size = context.size if isinstance(event, HostCall) else 0  # of an end nothing has to be read
+    done: HookAnswer | _Asked = await context.in_batch(prepare, size, first)
     if isinstance(done, HookAnswer):
         return done
-    session, call, attempt = done
-    if attempt.state in AWAITING and attempt.question is not None:
-        attempt = await _await_person(context, attempt, attempt.question)
-    return await context.in_thread(_finish_call, context, session, call, attempt)
+    call, attempt = done
+    return await context.in_thread(_finish_call, context, call, await _await_person(context, attempt))
 
 
-def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
-    """Return the answer, or the call that waits for a person. All that is read before it writes is read at
-    one moment."""
+def _answer_alone(context: Context, event: HostEvent) -> HookAnswer:
+    """Do it in one go. All that is read before it writes is read at one moment."""
     store = context.gate.marked_store
     with store.snapshot() if store.local else nullcontext():
         return _take_event(context, event)
 
 
-def _take_event(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
-    if context.token_name is not None:
-        check_caller_again(context.gate, context.running.callers, context.token_name, context.token)
+def _take_event(context: Context, event: HostEvent) -> HookAnswer:
+    context.check_still_known()
     if isinstance(event, HostMessage) and is_canary_message(event.text):
         context.running.hook_calls.note_canary(context.parameters["agent"], event.text)
         return NOTHING
     if _is_doctors(event):
         return _answer_doctor(context, event)
     session = _open_session(context, event, context.token.name)
-    if isinstance(event, HostCall):
-        attempt = _start_call(context, session, event)
-        waits = attempt.state in AWAITING and attempt.question is not None
-        return (session, event, attempt) if waits else _finish_call(context, session, event, attempt)
-    if isinstance(event, HostOutcome):
-        _note_outcome(context, session, event)
     if isinstance(event, HostSessionEnd):
         close_session(context.gate, session)
     return _hear_message(context, session, event) if isinstance(event, HostMessage) else NOTHING
+
+
+def _open_before(context: Context, event: HostEvent) -> None:
+    """Open the session, if it is a new one: nobody in a batch waits while its workspace is looked for."""
+    context.check_still_known()
+    _open_session(context, event, context.token.name)
+
+
+def _first_reads(context: Context, event: HostCall | HostOutcome, place: str) -> Ahead:
+    """What is read before the event is looked at: its session, and the call that has ended."""
+    session = context.running.hook_calls.last_session(place)
+    here = Ahead(metas=frozenset({place}))
+    if session is None:
+        return here
+    here = msgspec.structs.replace(here, sessions=frozenset({session}))
+    if not isinstance(event, HostOutcome):
+        return here
+    call, host_id = context.running.hook_calls.find(session, _keys_of(event)), _host_id(event)
+    if call is not None:
+        return msgspec.structs.replace(here, calls=frozenset({call}))
+    if host_id is not None:
+        return msgspec.structs.replace(here, host_ids=frozenset({(session, host_id)}))
+    return here
+
+
+def _prepare_event(context: Context, event: HostCall | HostOutcome) -> BatchedStep:
+    session = _open_session(context, event, context.token.name)
+    if isinstance(event, HostOutcome):
+        return _prepare_outcome(context, session, event)
+    wanted = _make_request(context, session, event)
+    return BatchedStep(
+        partial(_decide_call, context, event, wanted), partial(_rows_ahead, context, event, wanted)
+    )
+
+
+def _rows_ahead(context: Context, event: HostCall, wanted: Request) -> Ahead:
+    look_at_session(context.gate, wanted.session)
+    here = rows_ahead(context.gate, wanted, host_id=_host_id(event))
+    joined = _name_joined(context, event, wanted)
+    return here if joined is None else msgspec.structs.replace(here, calls=here.calls | {joined})
+
+
+def _decide_call(context: Context, event: HostCall, wanted: Request) -> HookAnswer | _Asked:
+    """Return the answer, or the call that waits for a person."""
+    attempt = _start_call(context, event, wanted)
+    return (event, attempt) if _is_to_wait(context, attempt) else _finish_call(context, event, attempt)
+
+
+def _is_to_wait(context: Context, attempt: Attempt) -> bool:
+    """Return whether the host waits for an answer, or the call is to be tried, as its question is closed."""
+    if attempt.state not in AWAITING or attempt.question is None:
+        return False
+    return context.number("wait", 0.0, 0.0, LONGEST_WAIT) > 0 or not _is_open(context, attempt.question)
 
 
 def _is_doctors(event: HostEvent) -> bool:
@@ -142,18 +206,20 @@ def _answer_doctor(context: Context, event: HostEvent) -> HookAnswer:
         found = check_on_store(context.gate, wanted, in_session=True).decision
         if found.rule not in rulebook.BLOCKING:
             return HookAnswer("deny", words.NOT_THE_DOCTORS)
-        return HookAnswer("deny", _start_call(context, session, event).record.reason)
+        return HookAnswer("deny", _start_call(context, event, wanted).record.reason)
     finally:
         close_session(context.gate, session)
 
 
-def _finish_call(context: Context, session: str, event: HostCall, attempt: Attempt) -> HookAnswer:
+def _finish_call(context: Context, event: HostCall, attempt: Attempt) -> HookAnswer:
     """Return the answer about a call that waits no longer. Only one that runs now is allowed."""
     if not attempt.runs and attempt.state != "running":
         return HookAnswer("deny", _reason_not_to_run(attempt))
-    if attempt.record.request.call.arguments != encode_canonical(event.args):
+    request = attempt.record.request
+    if request.call.arguments != encode_canonical(event.args):
         return _refuse_edited(context, attempt)
-    context.running.hook_calls.remember(session, _keys_of(event), attempt.call, event.name)
+    known = (request.session, _keys_of(event), attempt.call, event.name)
+    context.gate.marked_store.when_committed(partial(context.running.hook_calls.remember, *known))
     return _allow(attempt, event)
 
 
@@ -165,9 +231,8 @@ def _allow(attempt: Attempt, event: HostCall) -> HookAnswer:
     return HookAnswer("allow", record.reason, () if record.announce is None else (record.announce,))
 
 
-def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
+def _start_call(context: Context, event: HostCall, wanted: Request) -> Attempt:
     """Decide the call, or find it where another hook has asked about it just now."""
-    wanted = _make_request(context, session, event)
     check_room(context, wanted)
     begin = partial(
         start.start_call,
@@ -178,7 +243,7 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
         lasts=False,
         check_awaited=check_awaited,
     )
-    attempt = _find_joined(context, session, event, wanted)
+    attempt = _find_joined(context, event, wanted)
     if attempt is None:
         try:
             attempt = begin(host_id=_host_id(event))
@@ -190,13 +255,18 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
     return attempt
 
 
-def _find_joined(context: Context, session: str, event: HostCall, wanted: Request) -> Attempt | None:
-    """Return the call that another event has just asked about, where the host names it by no id."""
+def _find_joined(context: Context, event: HostCall, wanted: Request) -> Attempt | None:
+    found = _name_joined(context, event, wanted)
+    known = None if found is None else load_attempt_now(context.gate, found, wanted.session)
+    return known if known is not None and known.record.request.digest == wanted.digest else None
+
+
+def _name_joined(context: Context, event: HostCall, wanted: Request) -> str | None:
+    """Name the call that another event has just asked about, where the host names it by no id."""
     if not (event.prompts or event.twice):
         return None
-    found = context.running.hook_calls.find_for_other_event(session, _keys_of(event)[-1], event.name)
-    known = None if found is None else load_attempt_now(context.gate, found, session)
-    return known if known is not None and known.record.request.digest == wanted.digest else None
+    name = _keys_of(event)[-1]
+    return context.running.hook_calls.find_for_other_event(wanted.session, name, event.name)
 
 
 def _is_usable(context: Context, attempt: Attempt) -> bool:
@@ -220,8 +290,9 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
 
 
-async def _await_person(context: Context, attempt: Attempt, question: str) -> Attempt:
+async def _await_person(context: Context, attempt: Attempt) -> Attempt:
     """Return the call after its question was closed, or as it is when the time is over."""
+    question = attempt.question or ""
 
     async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
         with context.running.waiters.waiting(question):
@@ -255,17 +326,35 @@ def _refuse_edited(context: Context, attempt: Attempt) -> HookAnswer:
     return HookAnswer("deny", words.edited_for_hook(meant.tool, spell_exactly(meant.arguments)))
 
 
-def _note_outcome(context: Context, session: str, event: HostOutcome) -> None:
-    found = context.running.hook_calls.take(session, _keys_of(event))
-    if found is None and event.call_id is not None:
-        with context.gate.store.read() as tx:
-            row = tx.call_by_host(session, _host_id(event) or "")
-        found = None if row is None else row.id
-    if found is not None:
-        _end_call(context, found, _ENDINGS[event.ok])
+def _prepare_outcome(context: Context, session: str, event: HostOutcome) -> BatchedStep:
+    call = _find_ended(context, session, event)
+    if call is None:
+        return BatchedStep(lambda: NOTHING)
+    note = partial(_note_outcome, context, session, call, event)
+    return BatchedStep(note, partial(_rows_ahead_of_end, context, call, event))
 
 
-def _end_call(context: Context, call: str, state: Any) -> None:
+def _rows_ahead_of_end(context: Context, call: str, event: HostOutcome) -> Ahead:
+    look_at_call(context.gate, call)
+    return outcome.rows_ahead_of_end(context.gate, call, _ENDINGS[event.ok])
+
+
+def _find_ended(context: Context, session: str, event: HostOutcome) -> str | None:
+    found = context.running.hook_calls.find(session, _keys_of(event))
+    if found is not None or event.call_id is None:
+        return found
+    with context.gate.store.read() as tx:
+        row = tx.call_by_host(session, _host_id(event) or "")
+    return None if row is None else row.id
+
+
+def _note_outcome(context: Context, session: str, call: str, event: HostOutcome) -> HookAnswer:
+    _end_call(context, call, _ENDINGS[event.ok])
+    context.gate.marked_store.when_committed(partial(context.running.hook_calls.forget, session, call))
+    return NOTHING
+
+
+def _end_call(context: Context, call: str, state: State) -> None:
     """Record how the call ended; one that is over already stays as it is."""
     try:
         with context.gate.store.read() as tx:
@@ -283,18 +372,26 @@ def _hear_message(context: Context, session: str, event: HostMessage) -> HookAns
 
 def _open_session(context: Context, event: HostEvent, agent: str) -> str:
     """Return the session of the host's session. It belongs to this token, whatever the payload names."""
-    if not event.session:
-        raise RequestRefused(422, "malformed", "the payload names no session")
-    key = f"{context.parameters['agent']} {sha256(event.session.encode('utf-8', 'surrogatepass'))}"
     opened = open_session_by_key(
         context.gate,
-        key,
+        _session_key(context, event),
         owner=context.token.id,
         asked=SessionWish(),
         agent=agent,
         workspace=partial(find_workspace, event.folder, event.workspace or None),
     )
+    context.running.hook_calls.note_session(_place_of_session(context, event), opened.session)
     return opened.session
+
+
+def _place_of_session(context: Context, event: HostEvent) -> str:
+    return place_of_key(context.token.id, _session_key(context, event))
+
+
+def _session_key(context: Context, event: HostEvent) -> str:
+    if not event.session:
+        raise RequestRefused(422, "malformed", "the payload names no session")
+    return f"{context.parameters['agent']} {sha256(event.session.encode('utf-8', 'surrogatepass'))}"
 
 
 def _find_dialect(context: Context) -> HookDialect:

@@ -26,7 +26,6 @@ from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
-from sayso.store.contract import Ahead
 from sayso.wire import CallView
 
 MOST_STEPS = 1_000
@@ -78,8 +77,8 @@ class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def post_heartbeat(context: Context) -> BatchedStep:
     """Its holder is alive."""
-    call = frozenset({context.parameters["call"]})
-    return BatchedStep(partial(_keep_alive, context), lambda: Ahead(calls=call))
+    ahead = partial(lease.rows_ahead_of_beat, context.gate, context.parameters["call"])
+    return BatchedStep(partial(_keep_alive, context), ahead)
 
 
 def _keep_alive(context: Context) -> CallView:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
 
@@ -19,10 +20,12 @@ from starlette.types import Receive, Scope, Send
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Role, Token
 from sayso.service.http import guard
+from sayso.service.http.batches import BatchedStep
 from sayso.service.http.connections import answer_whole, take_body
 from sayso.service.http.lanes import Lane
 from sayso.service.http.problems import RequestRefused
 from sayso.service.http.state import ServiceState
+from sayso.store.contract import Ahead
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,6 +40,10 @@ AGENTS_AND_HOSTS: frozenset[Role] = frozenset({"agent", "host"})
 OPERATORS: frozenset[Role] = frozenset({"operator"})
 NOBODY = Token("", "agent", "", 0.0)
 """Stands for the caller of an endpoint that asks for no token."""
+
+
+SOON_READ = 4_096
+"""The body of a call that is read in no time: larger ones are read where nobody waits behind them."""
 
 
 async def _never_leaves() -> None:
@@ -88,6 +95,28 @@ class Context(msgspec.Struct, frozen=True):
         """Do what blocks in a thread, in the lane of whoever asks."""
         return await self.running.lanes.run(self.lane, work, *args, **kwargs)
 
+    def waits_for_batch(self, size: int | None) -> bool:
+        """Return whether all of it is done in a batch. Nobody waits there while a large call is read."""
+        return size is not None and size <= SOON_READ and self.token.role != "operator"
+
+    async def in_batch(
+        self, prepare: Callable[[Context], BatchedStep], size: int | None, first: Ahead
+    ) -> Any:
+        """Prepare it, and do what that returned in a batch with others. Operators never wait for one.
+
+        `size` is that of the call that is read for it, None if nobody knows; `first` is what preparing it
+        reads, beside the token.
+        """
+        prepare_known = partial(_prepare_if_known, self, prepare)
+        if self.token.role == "operator":
+            return await self.in_thread(lambda: prepare_known().do())
+        if not self.waits_for_batch(size):
+            step = await self.in_thread(prepare_known)
+            return await self.running.batches.run(lambda: step)
+        if self.token_name is not None:
+            first = msgspec.structs.replace(first, metas=first.metas | {self.token_name})
+        return await self.running.batches.run(prepare_known, first)
+
     @property
     def lane(self) -> Lane:
         if self.token is NOBODY:
@@ -115,6 +144,18 @@ class Context(msgspec.Struct, frozen=True):
         return int(self.number(name, default, least, most))
 
 
+def _prepare_if_known(context: Context, prepare: Callable[[Context], BatchedStep]) -> BatchedStep:
+    """What the request wants done. Its caller is looked up for that, and again where it is done."""
+    context.check_still_known()
+    step = prepare(context)
+    return BatchedStep(partial(_do_if_known, context, step.do), step.ahead)
+
+
+def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:
+    context.check_still_known()
+    return do()
+
+
 class UnreadBody(msgspec.Struct, frozen=True):
     """A body as it came, with its headers and the address it came from: nothing of it is believed yet."""
 
@@ -128,10 +169,6 @@ class Paged(msgspec.Struct, frozen=True):
 
     items: list[Any]
     more: Mapping[str, str] | None = None
-
-
-SOON_READ = 4_096
-"""The body of a call that is read in no time: larger ones are read where nobody waits behind them."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""The calls that hooks were answered about, by what the host calls them when another hook comes to them.
+"""The calls that hooks were answered about, by what the host calls them when another hook comes to them; and
+the sessions of hosts.
 
 It is a memory of this process. What it has forgotten is decided again, or not known to have ended.
 """
@@ -32,6 +33,18 @@ class HookCalls:
         self._clock, self._lock = clock, threading.Lock()
         self._calls: dict[tuple[str, str], _Allowed] = {}
         self._canaries: dict[tuple[str, str], None] = {}
+        self._sessions: dict[str, str] = {}
+
+    def note_session(self, place: str, session: str) -> None:
+        """This was the session stored under this name; which one it is now is looked up every time."""
+        with self._lock:
+            self._sessions.pop(place, None)
+            self._sessions[place] = session
+            while len(self._sessions) > MOST:
+                del self._sessions[next(iter(self._sessions))]
+
+    def last_session(self, place: str) -> str | None:
+        return self._sessions.get(place)
 
     def note_canary(self, agent: str, name: str) -> None:
         """The agent's program has sent this canary's name as a message."""
@@ -62,11 +75,14 @@ class HookCalls:
                 return None
             return known.call
 
-    def take(self, session: str, names: tuple[str, ...]) -> str | None:
-        """Return the call of the first name that has one, and forget it: it has ended."""
+    def find(self, session: str, names: tuple[str, ...]) -> str | None:
+        """Return the call of the first name that has one."""
         with self._lock:
             known = (self._calls.get((session, name)) for name in names)
-            found = next((one.call for one in known if one is not None), None)
-            for key in [key for key, one in self._calls.items() if key[0] == session and one.call == found]:
+            return next((one.call for one in known if one is not None), None)
+
+    def forget(self, session: str, call: str) -> None:
+        """The call has ended."""
+        with self._lock:
+            for key in [key for key, one in self._calls.items() if key[0] == session and one.call == call]:
                 del self._calls[key]
-        return found
