@@ -97,6 +97,8 @@ def changed_or_reopened(question: str) -> str:
 
 def rows_deleted(rows: int, kind: str) -> str:
     """The mark knows more rows of this kind than there are."""
+    if rows == 1:
+        return f"1 {kind} row that the mark knows was deleted outside Sayso"
     return f"{rows} {kind} rows that the mark knows were deleted outside Sayso"
 
 

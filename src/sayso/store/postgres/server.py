@@ -112,7 +112,7 @@ def set_up_database(dsn: str, *, busy: float, upgrade: bool) -> None:
         if version == migrate.LATEST:
             return
         if version > migrate.LATEST or not upgrade:
-            migrate.check_schema_version(version, place)
+            migrate.check_schema_version(version, place, url_without_password(dsn))
         with connection.transaction():
             run.rows(MIGRATING, ())
             if version:

@@ -6,6 +6,7 @@ process that dies half-way leaves the old schema, and of several that start at o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -57,8 +58,8 @@ def read_schema_version(run: StatementRunner) -> int:
     return int(run.rows(_VERSION, ())[0][0])
 
 
-def check_schema_version(found: int, where: str) -> None:
-    """Refuse a schema that is not the one this program is written for."""
+def check_schema_version(found: int, where: str, store: str) -> None:
+    """Refuse a schema that is not the one this program is written for. `store` is what --store calls it."""
     if found > LATEST:
         raise StoreNewer(
             f"{where} was written by a newer Sayso (schema {found}; this one knows {LATEST})",
@@ -67,7 +68,7 @@ def check_schema_version(found: int, where: str) -> None:
     if found < LATEST:
         raise StoreError(
             f"{where} has schema {found} and needs {LATEST}",
-            hint="run `sayso store migrate`; make a copy first",
+            hint=f"run `sayso store migrate --store {shlex.quote(store)}`; make a copy first",
         )
 
 
@@ -79,7 +80,7 @@ def apply_migrations(run: StatementRunner, where: str, translate: Callable[[str]
         for statement in split_sql_statements(migration.text):
             run.change(translate(statement), ())
         run.change(_APPLIED, (migration.number, migration.name))
-    check_schema_version(max(found, LATEST), where)
+    check_schema_version(max(found, LATEST), where, where)
 
 
 def split_sql_statements(text: str) -> list[str]:

@@ -149,7 +149,7 @@ def _is_ready(run: _StatementRunner, path: Path, *, upgrade: bool) -> bool:
     """Return whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
     version = _read_version(run, path)
     if not upgrade or version >= migrate.LATEST:
-        migrate.check_schema_version(version, str(path))
+        migrate.check_schema_version(version, str(path), str(path))
     return version == migrate.LATEST
 
 
