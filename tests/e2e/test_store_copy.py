@@ -32,7 +32,7 @@ from pathlib import Path
 from sayso.gate.upkeep.copy import copy_store
 from sayso.gate.open import KEY_NAME, open_store
 from sayso.gate.rows.keys import load_key
-from sayso.store.postgres.server import address_without_password
+from sayso.store.postgres.server import url_without_password
 
 home, to, stage = sys.argv[1:]
 marks = Path(home) / "share" / "sayso"
@@ -43,7 +43,7 @@ def progress(doing, done):
 
 file = str(Path(home) / "sayso.db")
 key = load_key(KEY_NAME, marks / "gate.key")
-to_store, told = open_store(to), address_without_password(to)
+to_store, told = open_store(to), url_without_password(to)
 copy_store(open_store(file), to_store, key, came_from=file, to=told, marks=marks, progress=progress)
 """
 
@@ -95,6 +95,9 @@ def test_a_file_moves_to_a_server_where_the_operator_goes_on(place: Place, gate:
     assert (old.returncode, json.loads(old.stdout)["clean"]) == (0, True)
     info = json.loads(place.sayso("store", "info", "--json").stdout)
     assert (info["moved_to"], info["move_finished"]) == (told["to"], True)
+    assert place.told("store", "info", "--store", told["to"])["epoch"] == told["epoch"], (
+        "it can be named again"
+    )
     for words in (["inbox"], ["store", "copy", "--to", database]):
         ran = place.sayso(*words)
         assert (ran.returncode, ran.stdout) == (1, "")

@@ -207,9 +207,9 @@ def _clean_address(to: str) -> str:
         raise MalformedRequest(
             "a store moves to PostgreSQL only", hint="--to postgresql://user@host/database"
         )
-    from sayso.store.postgres.server import address_without_password
+    from sayso.store.postgres.server import url_without_password
 
-    return address_without_password(to)
+    return url_without_password(to)
 
 
 @contextmanager

@@ -62,13 +62,6 @@ def describe_database(dsn: str) -> str:
     return f"the PostgreSQL database {parts.get('dbname') or '(default)'} on {host}"
 
 
-def address_without_password(dsn: str) -> str:
-    """The whole address without its passwords, to be kept where others may read it."""
-    describe_database(dsn)
-    parts = conninfo.conninfo_to_dict(dsn)
-    return conninfo.make_conninfo(**{name: str(part) for name, part in parts.items() if name not in _SECRET})
-
-
 def url_without_password(dsn: str) -> str:
     """The address as people write it, without its passwords, so that it can be named with --store again."""
     describe_database(dsn)
