@@ -375,6 +375,14 @@ def test_verifying_tells_how_far_it_is(gate: Gate) -> None:
     assert told == [(MAIN, 1_000), (MAIN, 2_000), (MAIN, 2_501)]
 
 
+def test_verifying_names_each_part_before_it_begins(gate: Gate) -> None:
+    happen(gate, 1_500)
+    told: list[object] = []
+    verify_audit(gate, begin=told.append, progress=lambda stream, entries: told.append(entries))
+    parts = ["Verifying calls, grants and sessions", "Verifying the figures", "Verifying the trail"]
+    assert told == [*parts, 1_000, 1_501]
+
+
 def test_entries_written_while_verifying_are_no_fault(gate: Gate) -> None:
     happen(gate, 2_500)
     sign_audit(gate)

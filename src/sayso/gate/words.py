@@ -61,6 +61,11 @@ def changed_outside(what: str) -> str:
 WRONG_SUMMARY = "what was added up from the trail was changed outside Sayso"
 
 
+VERIFY_ROWS = "Verifying calls, grants and sessions"
+VERIFY_SUMMARIES = "Verifying the figures"
+VERIFY_TRAIL = "Verifying the trail"
+
+
 def wrong_summaries(stream: str | None) -> str:
     """The finding for figures that are not what the rows say; the stream, None for the questions."""
     of = "the questions" if stream is None else f"stream {stream}"

@@ -114,7 +114,9 @@ def audit_verify(
             done[stream] = entries
             told(sum(done.values()))
 
-        verified = verify_audit(gate, outside, progress=progress, processes=count_cores())
+        verified = verify_audit(
+            gate, outside, progress=progress, begin=lambda part: told(0, part), processes=count_cores()
+        )
     if as_json:
         echo_json(verification_to_json(verified))
     else:

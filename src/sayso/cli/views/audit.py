@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -100,14 +100,20 @@ def verification_to_json(verified: AuditReport) -> dict[str, Any]:
     return told | beside
 
 
+class ProgressLine(Protocol):
+    """Shows how many entries are done, and what is being done if that changes."""
+
+    def __call__(self, done: int, doing: str | None = None) -> None: ...
+
+
 @contextmanager
-def show_progress(doing: str, of: int | None = None) -> Iterator[Callable[[int], None]]:
+def show_progress(doing: str, of: int | None = None) -> Iterator[ProgressLine]:
     """Show the number of entries done on a terminal, and remove it at the end; elsewhere show nothing.
 
-    With `of`, how many there are, also as a bar.
+    With `of`, how many there are, also as a bar, which moves to and fro until the first is done.
     """
     if not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda done, doing=None: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -115,8 +121,13 @@ def show_progress(doing: str, of: int | None = None) -> Iterator[Callable[[int],
     bar = () if of is None else (BarColumn(bar_width=BAR),)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TextColumn("{task.fields[count]}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(doing, total=of, count="")
-        yield lambda done: shown.update(task, completed=done, count=_count(done, of))
+        task = shown.add_task(doing, total=None, count="")
+
+        def tell(done: int, doing: str | None = None) -> None:
+            total, count = (of, _count(done, of)) if done else (None, "")
+            shown.update(task, completed=done, total=total, count=count, description=doing)
+
+        yield tell
 
 
 def _count(done: int, of: int | None) -> str:

@@ -9,7 +9,7 @@ and the rest after the last one, is read here, entry by entry: so it does not ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -39,6 +39,9 @@ from sayso.gate.rows.keys import SigningKey
 from sayso.gate.summaries.check import check_summaries
 from sayso.store.contract import Reader
 
+VerifyPart = Callable[[str], None]
+"""Told what is verified next, in words for a person."""
+
 
 class AuditReport(msgspec.Struct, frozen=True):
     """The result of verifying: one report per stream, `main` first."""
@@ -62,6 +65,7 @@ def verify_audit(
     outside: Sequence[bytes] = (),
     *,
     progress: VerifyProgress | None = None,
+    begin: VerifyPart | None = None,
     rows: bool = True,
     processes: int = 1,
 ) -> AuditReport:
@@ -71,11 +75,16 @@ def verify_audit(
     at it, this one included; a store in memory and a short trail are read by this one alone.
     """
     with Workers(gate.store, processes) as workers:
-        return _verify(gate, outside, progress, workers, rows=rows)
+        findings = _check_beside(gate, begin or (lambda part: None)) if rows else ()
+        return _verify(gate, outside, progress, workers, findings)
 
 
 def _verify(
-    gate: Gate, outside: Sequence[bytes], progress: VerifyProgress | None, workers: Workers, *, rows: bool
+    gate: Gate,
+    outside: Sequence[bytes],
+    progress: VerifyProgress | None,
+    workers: Workers,
+    findings: Iterable[AuditFinding],
 ) -> AuditReport:
     key = require_key(gate)
     with gate.store.read() as tx:
@@ -90,9 +99,7 @@ def _verify(
     proofs = Proofs()
     walk = StreamWalk(gate, MAIN, progress, proofs, workers)
     marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
-    beside += _check_mark(gate)
-    if rows:
-        beside += [*check_rows(gate), *check_values(gate), *_check_summaries(gate)]
+    beside += [*_check_mark(gate), *findings]
     main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
@@ -103,6 +110,16 @@ def _verify(
     proofs.end(pruned=any(report.pruned for report in reports))
     told = tuple(_with_findings(report, proofs.findings.get(report.stream, ())) for report in reports)
     return AuditReport(told, len(stored), len(outside), walk.tampering)
+
+
+def _check_beside(gate: Gate, begin: VerifyPart) -> Iterator[AuditFinding]:
+    """Yield what is wrong beside the trail; name each part before it is begun."""
+    begin(words.VERIFY_ROWS)
+    yield from check_rows(gate)
+    yield from check_values(gate)
+    begin(words.VERIFY_SUMMARIES)
+    yield from _check_summaries(gate)
+    begin(words.VERIFY_TRAIL)
 
 
 def _report_on_stream(
