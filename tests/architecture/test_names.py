@@ -32,7 +32,7 @@ FOR_OTHERS = {
     "compile_files",  # for tools.programs
     "compile_presets",  # for tools.presets
     "verify_rows",  # for whoever verifies rows outside a store
-    "serve_spans",  # named in the command line of a process that verifies
+    "serve_tasks",  # named in the command line of a process that verifies
 }
 
 

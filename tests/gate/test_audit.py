@@ -379,8 +379,12 @@ def test_verifying_names_each_part_before_it_begins(gate: Gate) -> None:
     happen(gate, 1_500)
     told: list[object] = []
     verify_audit(gate, begin=told.append, progress=lambda stream, entries: told.append(entries))
-    parts = ["Verifying calls, grants and sessions", "Verifying the figures", "Verifying the trail"]
-    assert told == [*parts, 1_000, 1_501]
+    rows, trail, figures = (
+        "Verifying calls, grants and sessions",
+        "Verifying the trail",
+        "Verifying the figures",
+    )
+    assert told == [rows, trail, 1_000, 1_501, figures]
 
 
 def test_entries_written_while_verifying_are_no_fault(gate: Gate) -> None:

@@ -17,6 +17,7 @@ import pytest
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.policy import compile_policy
+from sayso.gate import words
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
 from sayso.gate.audit.verifying import workers
@@ -25,6 +26,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import find_reader_place, open_gate, open_reader
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key
+from sayso.gate.summaries.add_up import add_up
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.forging import forged_event
@@ -63,6 +65,7 @@ def write_entries(gate: Gate, count: int = ENTRIES) -> None:
             sensitive = {"note": b"%d" % n} if n % 300 == 7 else None
             record(tx, forged_event("DECIDED", number=n), session="s", sensitive=sensitive)
     sign_audit(gate)
+    add_up(gate, least=1)
 
 
 def verify_twice(gate: Gate) -> AuditReport:
@@ -122,6 +125,14 @@ DAMAGES: dict[str, Damage] = {
     ),
     "a value of a stream that is none": lambda db: db.execute(
         "INSERT INTO secrets SELECT 'elsewhere', seq, name, salt, value FROM secrets LIMIT 1"
+    ),
+    "a total": lambda db: db.execute(
+        "UPDATE summaries SET body = (SELECT body FROM summaries AS other WHERE kind = 'found' LIMIT 1)"
+        " WHERE kind = 'decided/3600'"
+    ),
+    "a total gone": lambda db: db.execute("DELETE FROM summaries WHERE kind = 'decided/86400'"),
+    "a total that cannot be read": lambda db: db.execute(
+        "UPDATE summaries SET body = x'FF' WHERE kind = 'through'"
     ),
     "everything after a place rewritten": lambda db: db.execute(
         "UPDATE entries SET body = (SELECT body FROM entries WHERE seq = 3) WHERE seq > 1100"
@@ -207,6 +218,16 @@ def _nothing_done_here(*_: object) -> None:
     return None
 
 
+def test_a_process_checks_the_summaries_meanwhile(
+    gate: Gate, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        DAMAGES["a total"](db)
+    monkeypatch.setattr(workers, "check_summaries", _nothing_done_here)
+    (finding,) = verify_audit(gate, processes=2).reports[0].findings
+    assert finding.text == words.wrong_summaries(MAIN)
+
+
 def test_an_error_in_a_process_fails_the_verification(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     place = find_reader_place(gate.store)
     assert place is not None
@@ -280,4 +301,4 @@ def test_several_processes_read_postgresql(postgres_server: str) -> None:
         assert verify_twice(gate).clean
         with psycopg.connect(address) as by_hand:
             by_hand.execute("UPDATE entries SET session = 'x' WHERE seq = 600")
-        assert verify_twice(gate).found == 1
+        assert verify_twice(gate).found == 2, "the entry, and what was added up of it"

@@ -10,22 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from sayso.gate import words
-from sayso.gate.gate import Gate
 from sayso.gate.summaries.add_up import ADDED_AT_ONCE, find_through
 from sayso.gate.summaries.decisions import add_entries, read_tail
 from sayso.gate.summaries.questions import add_question
 from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
 from sayso.gate.summaries.source import SourceSummaries, UnreadableSummary
-from sayso.store.contract import QuestionRow, Reader, SummaryRow
+from sayso.store.contract import QuestionRow, Reader, ReadOnlyStore, SummaryRow
 
 Rows = dict[tuple[str, str, int], bytes]
 Reads = Callable[[], AbstractContextManager[Reader]]
 
 
-def check_summaries(gate: Gate) -> Iterator[str]:
+def check_summaries(store: ReadOnlyStore) -> Iterator[str]:
     """Yield a finding for each source whose summaries are not what its rows add up to."""
-    for source in _find_differing(gate.store.read):
-        with gate.store.read() as tx:
+    for source in _find_differing(store.read):
+        with store.read() as tx:
             if source in _find_differing(lambda: _same(tx)):
                 yield words.wrong_summaries(None if source == QUESTIONS else source)
 

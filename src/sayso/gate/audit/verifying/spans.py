@@ -26,7 +26,7 @@ TELLING = frozenset({events.Erased.event, events.Joined.event}) | PASSKEY_EVENTS
 _NOTABLE = TELLING | {events.TamperingFound.event, events.Pruned.event}
 
 
-class SpanTask(msgspec.Struct, frozen=True, array_like=True):
+class SpanTask(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Verify so many entries of a stream, from `first` on; `size` is a number of full tiles."""
 
     stream: str

@@ -36,7 +36,6 @@ from sayso.gate.audit.verifying.stream_walk import StreamWalk, Tampering, Verify
 from sayso.gate.audit.verifying.workers import Workers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
-from sayso.gate.summaries.check import check_summaries
 from sayso.store.contract import Reader
 
 VerifyPart = Callable[[str], None]
@@ -75,20 +74,22 @@ def verify_audit(
     at it, this one included; a store in memory and a short trail are read by this one alone.
     """
     with Workers(gate.store, processes) as workers:
-        findings = _check_beside(gate, begin or (lambda part: None)) if rows else ()
-        return _verify(gate, outside, progress, workers, findings)
+        return _verify(gate, outside, progress, begin or (lambda part: None), workers, rows=rows)
 
 
 def _verify(
     gate: Gate,
     outside: Sequence[bytes],
     progress: VerifyProgress | None,
+    begin: VerifyPart,
     workers: Workers,
-    findings: Iterable[AuditFinding],
+    *,
+    rows: bool,
 ) -> AuditReport:
     key = require_key(gate)
     with gate.store.read() as tx:
         origin, streams = log_origin(tx), set(tx.streams())
+        longest = max((head.seq for head in map(tx.head, streams) if head is not None), default=0)
         stored = load_checkpoints(tx)
         ends = {stream: _load_end_or_finding(tx, key, stream) for stream in streams | {MAIN}}
         beside = [
@@ -99,7 +100,12 @@ def _verify(
     proofs = Proofs()
     walk = StreamWalk(gate, MAIN, progress, proofs, workers)
     marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
-    beside += [*_check_mark(gate), *findings]
+    take_wrong_summaries = workers.begin_summaries(longest) if rows else None
+    beside += _check_mark(gate)
+    if rows:
+        begin(words.VERIFY_ROWS)
+        beside += [*check_rows(gate), *check_values(gate)]
+    begin(words.VERIFY_TRAIL)
     main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
@@ -107,19 +113,13 @@ def _verify(
         other = StreamWalk(gate, stream, progress, proofs, workers)
         reports.append(_report_on_stream(other, ends.get(stream), joined, (), expected=bool(joined)))
         walk.tampering |= other.tampering
+    if take_wrong_summaries is not None:
+        begin(words.VERIFY_SUMMARIES)
+        wrong = [AuditFinding(FindingKind.EDITED, 0, text) for text in take_wrong_summaries()]
+        reports[0] = _with_findings(main, wrong)
     proofs.end(pruned=any(report.pruned for report in reports))
     told = tuple(_with_findings(report, proofs.findings.get(report.stream, ())) for report in reports)
     return AuditReport(told, len(stored), len(outside), walk.tampering)
-
-
-def _check_beside(gate: Gate, begin: VerifyPart) -> Iterator[AuditFinding]:
-    """Yield what is wrong beside the trail; name each part before it is begun."""
-    begin(words.VERIFY_ROWS)
-    yield from check_rows(gate)
-    yield from check_values(gate)
-    begin(words.VERIFY_SUMMARIES)
-    yield from _check_summaries(gate)
-    begin(words.VERIFY_TRAIL)
 
 
 def _report_on_stream(
@@ -190,9 +190,3 @@ def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
         elif not gate.mark.holds(tx, reached):
             text = "an entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)
-
-
-def _check_summaries(gate: Gate) -> Iterator[AuditFinding]:
-    """Yield a finding for each stream whose summaries are not what its entries add up to."""
-    for text in check_summaries(gate):
-        yield AuditFinding(FindingKind.EDITED, 0, text)

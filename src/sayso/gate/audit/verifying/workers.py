@@ -2,6 +2,7 @@
 
 - This process verifies spans as well, so nothing waits for the others to start.
 - Spans come out in their order. Only so many are verified ahead of the one that is wanted next.
+- One of them begins with the summaries, and joins in with the spans when it is done with them.
 - A process that ends early, or fails, fails the whole verification.
 - Processes are spawned, never forked, and run none of the program that started them.
 """
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -24,9 +25,16 @@ import msgspec
 from sayso.core.audit.bulk import SoundSpan
 from sayso.core.audit.merkle import WIDTH
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.verifying.span_worker import SpanAnswer, encode, read_frame, write_frame
 from sayso.gate.audit.verifying.spans import SpanTask, check_span
+from sayso.gate.audit.verifying.worker import (
+    SummariesTask,
+    WorkerAnswer,
+    encode,
+    read_frame,
+    write_frame,
+)
 from sayso.gate.open import ReaderPlace, find_reader_place
+from sayso.gate.summaries.check import check_summaries
 from sayso.store.contract import Store
 
 SPAN = 64 * WIDTH
@@ -40,10 +48,12 @@ ANSWER = 1 << 20
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from sayso.gate.audit.verifying.span_worker import serve_spans; serve_spans()"
+    "from sayso.gate.audit.verifying.worker import serve_tasks; serve_tasks()"
 )
+LOOK_AGAIN = 0.05
+"""After how many seconds to look again whether a process that is busy is still wanted."""
 _ENDED = "a process that verified part of the trail ended early"
-_decode_answer = msgspec.msgpack.Decoder(SpanAnswer).decode
+_decode_answer = msgspec.msgpack.Decoder(WorkerAnswer).decode
 
 
 class VerifyFailed(SaysoError):
@@ -60,6 +70,37 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
+class _Worker:
+    """One process, and whether it is free: whoever gives it tasks holds `free`."""
+
+    def __init__(self, command: list[str], place: ReaderPlace) -> None:
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        self.free = threading.Lock()
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere)  # noqa: S603  ourselves
+        self._tasks, self._answers = _require_pipe(self._process.stdin), _require_pipe(self._process.stdout)
+        _widen(self._answers)
+        with suppress(OSError):  # it has ended: found when its first answer is missing
+            self._tasks.write(json.dumps(sys.path).encode() + b"\n")
+            write_frame(self._tasks, encode(place))
+
+    def give(self, task: SpanTask | SummariesTask) -> None:
+        write_frame(self._tasks, encode(task))
+
+    def take_answer(self) -> WorkerAnswer:
+        """Wait for its answer to the first task that it has not answered."""
+        found = read_frame(self._answers)
+        return WorkerAnswer(fault=_ENDED) if found is None else _decode_answer(found)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        self._process.wait()
+        for pipe in (self._tasks, self._answers):
+            with suppress(OSError):  # what was not written yet
+                pipe.close()
+
+
 class Workers:
     """The processes, started when the first long stream comes; `processes` counts this one."""
 
@@ -68,7 +109,7 @@ class Workers:
         self._store = store
         self._others = min(processes, MOST_PROCESSES) - 1
         self._place = find_reader_place(store) if self._others > 0 else None
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._started: list[_Worker] = []
 
     def __enter__(self) -> Self:
         return self
@@ -76,28 +117,31 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in self._started:
-            process.kill()
-        for process in self._started:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # what was not written yet
-                    _require_pipe(pipe).close()
+        for worker in self._started:
+            worker.kill()
+        for worker in self._started:
+            worker.close()
+
+    def begin_summaries(self, entries: int) -> Callable[[], Sequence[str]]:
+        """Let a process begin to check the summaries, if the longest stream has so many entries that it is
+        worth it; return what waits for the findings.
+        """
+        if not self._start_for(entries):
+            return lambda: [*check_summaries(self._store)]
+        return _Answered(self._started[-1]).take_findings
 
     def check_spans(self, stream: str, entries: int) -> Generator[SoundSpan | None, None, None]:
         """The spans of a stream of so many entries, in order; None for each that is not right.
 
         A rest that fills no span is not among them, and neither is anything of a short stream.
         """
-        count = max(entries, 0) // self.span
-        if self._place is None or count < FEWEST_SPANS:
+        if not self._start_for(entries):
             return
-        if not self._started:
-            self._start(self._place)
+        count = entries // self.span
         share = _Share(count, AHEAD * (len(self._started) + 1))
         threads = [
-            threading.Thread(target=_serve, args=(process, partial(self._task, stream), share), daemon=True)
-            for process in self._started
+            threading.Thread(target=_serve, args=(worker, partial(self._task, stream), share), daemon=True)
+            for worker in self._started
         ]
         for thread in threads:
             thread.start()
@@ -118,16 +162,40 @@ class Workers:
     def _task(self, stream: str, number: int) -> SpanTask:
         return SpanTask(stream, number * self.span + 1, self.span)
 
-    def _start(self, place: ReaderPlace) -> None:
-        command = [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else []), "-c", _BOOT]
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        for _ in range(self._others):
-            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere)  # noqa: S603  ourselves
-            self._started.append(process)
-            _widen(_require_pipe(process.stdout))
-            with suppress(OSError):  # it has ended: found when its first answer is missing
-                _require_pipe(process.stdin).write(json.dumps(sys.path).encode() + b"\n")
-                write_frame(_require_pipe(process.stdin), encode(place))
+    def _start_for(self, entries: int) -> bool:
+        """Start the processes if a stream of so many entries is worth it; return whether it is."""
+        if self._place is None or max(entries, 0) // self.span < FEWEST_SPANS:
+            return False
+        if not self._started:
+            command = [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else []), "-c", _BOOT]
+            for _ in range(self._others):
+                self._started.append(_Worker(command, self._place))
+        return True
+
+
+class _Answered:
+    """What a process finds in the summaries, taken up as soon as it is there, so that it can go on."""
+
+    def __init__(self, worker: _Worker) -> None:
+        self._answer = WorkerAnswer(fault=_ENDED)
+        worker.free.acquire()
+        self._thread = threading.Thread(target=self._take, args=(worker,), daemon=True)
+        self._thread.start()
+
+    def _take(self, worker: _Worker) -> None:
+        try:
+            worker.give(SummariesTask())
+            self._answer = worker.take_answer()
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            self._answer = WorkerAnswer(fault=f"{_ENDED}: {error}")
+        if not self._answer.fault:  # otherwise it may never answer anything again
+            worker.free.release()
+
+    def take_findings(self) -> Sequence[str]:
+        self._thread.join()
+        if self._answer.fault:
+            raise VerifyFailed(self._answer.fault, hint=self._answer.hint)
+        return self._answer.findings
 
 
 class _Share:
@@ -185,6 +253,10 @@ class _Share:
             self._news.notify_all()
             return self._results.pop(number)
 
+    @property
+    def is_closed(self) -> bool:
+        return self._count == 0
+
     def close(self) -> None:
         """Give out nothing more."""
         with self._news:
@@ -192,30 +264,37 @@ class _Share:
             self._news.notify_all()
 
 
-def _serve(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], share: _Share) -> None:
-    """Pass spans to one process as long as there are any."""
+def _serve(worker: _Worker, task: Callable[[int], SpanTask], share: _Share) -> None:
+    """Pass spans to one process as long as there are any, once it is free."""
+    while not worker.free.acquire(timeout=LOOK_AGAIN):
+        if share.is_closed:
+            return
     try:
-        number = share.take_or_wait()
-        _send(process, task, number)
-        while number is not None:
-            following = share.take()
-            _send(process, task, following)  # so that it never waits for us
-            found = read_frame(_require_pipe(process.stdout))
-            answer = SpanAnswer(fault=_ENDED) if found is None else _decode_answer(found)
-            if answer.fault:
-                return share.fail(answer.fault, answer.hint)
-            share.put(number, answer.span)
-            number = following
-            if number is None:
-                number = share.take_or_wait()
-                _send(process, task, number)
+        _pass_spans(worker, task, share)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         share.fail(f"{_ENDED}: {error}", None)
+    finally:
+        worker.free.release()
 
 
-def _send(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], number: int | None) -> None:
+def _pass_spans(worker: _Worker, task: Callable[[int], SpanTask], share: _Share) -> None:
+    number = share.take_or_wait()
     if number is not None:
-        write_frame(_require_pipe(process.stdin), encode(task(number)))
+        worker.give(task(number))
+    while number is not None:
+        following = share.take()
+        if following is not None:
+            worker.give(task(following))  # so that it never waits for us
+        answer = worker.take_answer()
+        if answer.fault:
+            share.fail(answer.fault, answer.hint)
+            return
+        share.put(number, answer.span)
+        number = following
+        if number is None:
+            number = share.take_or_wait()
+            if number is not None:
+                worker.give(task(number))
 
 
 def _widen(pipe: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""The process that verifies spans of the trail for another one: tasks by stdin, results by stdout.
+"""The process that verifies parts of the store for another one: tasks by stdin, results by stdout.
 
 It ends when stdin does, so it never outlives whoever started it.
 """
@@ -14,24 +14,33 @@ from sayso.core.audit.bulk import SoundSpan
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.verifying.spans import SpanTask, check_span
 from sayso.gate.open import ReaderPlace, open_reader
+from sayso.gate.summaries.check import check_summaries
+from sayso.store.contract import ReadOnlyStore
 
 LENGTH = 8
 
 
-class SpanAnswer(msgspec.Struct, frozen=True):
-    """A verified span, None where one is not right; or why it could not be read, and what to do about it."""
+class SummariesTask(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Add everything up again, and compare it with the summaries."""
+
+
+class WorkerAnswer(msgspec.Struct, frozen=True):
+    """A verified span, None where one is not right; what is wrong with the summaries; or why nothing could be
+    read, and what to do about it.
+    """
 
     span: SoundSpan | None = None
+    findings: tuple[str, ...] = ()
     fault: str = ""
     hint: str | None = None
 
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_place = msgspec.msgpack.Decoder(ReaderPlace).decode
-_decode_task = msgspec.msgpack.Decoder(SpanTask).decode
+_decode_task = msgspec.msgpack.Decoder(SpanTask | SummariesTask).decode
 
 
-def serve_spans() -> None:
+def serve_tasks() -> None:
     """Serve tasks until there are no more."""
     tasks, answers = sys.stdin.buffer, sys.stdout.buffer
     try:
@@ -40,12 +49,18 @@ def serve_spans() -> None:
             return
         store = open_reader(_decode_place(place))
         while (task := read_frame(tasks)) is not None:
-            write_frame(answers, encode(SpanAnswer(check_span(store, _decode_task(task)))))
+            write_frame(answers, encode(_answer(store, _decode_task(task))))
         store.close()
     except SaysoError as error:
-        write_frame(answers, encode(SpanAnswer(fault=error.message, hint=error.hint)))
+        write_frame(answers, encode(WorkerAnswer(fault=error.message, hint=error.hint)))
     except Exception as error:  # noqa: BLE001  reported, and then it fails there
-        write_frame(answers, encode(SpanAnswer(fault=f"unexpected {type(error).__name__}: {error}")))
+        write_frame(answers, encode(WorkerAnswer(fault=f"unexpected {type(error).__name__}: {error}")))
+
+
+def _answer(store: ReadOnlyStore, task: SpanTask | SummariesTask) -> WorkerAnswer:
+    if isinstance(task, SpanTask):
+        return WorkerAnswer(check_span(store, task))
+    return WorkerAnswer(findings=tuple(check_summaries(store)))
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
