@@ -12,19 +12,19 @@ from tempfile import TemporaryDirectory
 from bench.measure import Row, Side, Watch, race
 
 ROUNDS = 15
-COMMANDS = {("--help",): 5.7, ("check", "git", "commit", "--preset", "balanced"): 12.3}
-"""The commands, and how often the time of a bare Python each may take: half of what it was at first."""
+COMMANDS = {("--help",): (5.7, 0), ("check", "git", "commit", "--preset", "balanced"): (12.3, 3)}
+"""How often the time of a bare Python each may take, half of what it was at first; and its exit code."""
 NOTHING = (sys.executable, "-I", "-S", "-c", "pass")
 
 
 def commands_against_bare_python(watch: Watch) -> list[Row]:
     """`sayso --help` and `sayso check`, in a home of their own."""
     with TemporaryDirectory() as home:
-        return [_measure(command, most, Path(home), watch) for command, most in COMMANDS.items()]
+        return [_measure(command, *each, Path(home), watch) for command, each in COMMANDS.items()]
 
 
-def _measure(command: Sequence[str], most: float, home: Path, watch: Watch) -> Row:
-    ours, theirs = _run((sys.executable, "-m", "sayso", *command), home), _run(NOTHING, home)
+def _measure(command: Sequence[str], most: float, code: int, home: Path, watch: Watch) -> Row:
+    ours, theirs = _run((sys.executable, "-m", "sayso", *command), home, code), _run(NOTHING, home)
     name = f"sayso {command[0]}"
     result = race(name, ours, theirs, ROUNDS, watch)
     ratio = result.left.median / result.right.median
@@ -41,13 +41,15 @@ def _measure(command: Sequence[str], most: float, home: Path, watch: Watch) -> R
     )
 
 
-def _run(command: Sequence[str], home: Path) -> Side:
+def _run(command: Sequence[str], home: Path, code: int = 0) -> Side:
     environment = os.environ | {"HOME": str(home), "XDG_DATA_HOME": str(home)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def run(_: object) -> None:
-        subprocess.run(  # noqa: S603  ourselves
+        ran = subprocess.run(  # noqa: S603  ourselves
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
         )
+        if ran.returncode != code:
+            raise AssertionError(f"{' '.join(command[1:])} ended with {ran.returncode}, not {code}")
 
     return Side(run, (None,))

@@ -515,6 +515,73 @@ def test_the_write_ahead_log_does_not_grow_with_the_size_of_batches(path: Path) 
     assert largest < 2 * sqlite_store.LONG_LOG
 
 
+@pytest.mark.slow
+def test_the_write_ahead_log_does_not_grow_without_end_while_readers_overlap(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody reads at every moment, so it begins again only if readers are waited for long enough."""
+    monkeypatch.setattr(sqlite_store, "LONG_LOG", 2**20)
+    monkeypatch.setattr(sqlite_store, "COMMITS", 32)
+    log, largest, written, over = Path(f"{path}-wal"), 0, 0, threading.Event()
+
+    def read_slowly() -> None:
+        while not over.is_set():
+            with store.read() as r:
+                r.meta("number")
+                over.wait(0.15)
+
+    with closing(SqliteStore(path)) as store:
+        readers = [threading.Thread(target=read_slowly) for _ in range(4)]
+        try:
+            for reader in readers:
+                reader.start()
+                time.sleep(0.04)
+            while written < 24 * sqlite_store.LONG_LOG:
+                with store.write(durable=False) as w:
+                    w.set_meta("number", str(written) * 4_000)
+                written += len(str(written)) * 4_000
+                largest = max(largest, log.stat().st_size)
+        finally:
+            over.set()
+            for reader in readers:
+                reader.join()
+    assert largest < 12 * sqlite_store.LONG_LOG
+
+
+def test_a_log_that_a_reader_keeps_is_tried_again_only_when_it_has_grown(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for a reader makes all who write wait."""
+    monkeypatch.setattr(sqlite_store, "LONG_LOG", 2**18)
+    monkeypatch.setattr(sqlite_store, "COMMITS", 4)
+    monkeypatch.setattr(sqlite_store, "READERS_WAITED_FOR", 0.001)
+    waits: list[float] = []
+    connect = file.connect_to_file
+
+    def watched(path: Path, *, busy: float, full: bool) -> sqlite3.Connection:
+        if full:
+            waits.append(busy)
+        return connect(path, busy=busy, full=full)
+
+    monkeypatch.setattr(sqlite_store, "connect_to_file", watched)
+
+    def write_often(store: SqliteStore) -> int:
+        for number in range(200):
+            with store.write(durable=False) as w:
+                w.set_meta("number", str(number) * 4_000)
+        return Path(f"{path}-wal").stat().st_size
+
+    with closing(SqliteStore(path)) as store:
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM meta").fetchall()
+            size = write_often(store)
+            assert 3 <= len(waits) <= size // sqlite_store.LONG_LOG
+            assert waits == sorted(waits)
+            assert waits[-1] > 3 * waits[0]
+        assert write_often(store) < size / 2
+
+
 def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = path.stat().st_mtime_ns

@@ -101,7 +101,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_schema(request.getfixturevalue("postgres_server"))
 
 
-@pytest.mark.parametrize("after", [1, 5, 23, 64, 101, 128, 160])
+@pytest.mark.parametrize("after", [1, 5, 23, 64, 101, 128, 160, 200])
 def test_nobody_is_told_allowed_by_a_service_that_is_killed_before_it_is_stored(
     place: str, tmp_path: Path, after: int
 ) -> None:

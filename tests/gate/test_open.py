@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sayso.cli.store_places import find_store_place
 from sayso.core.errors import SaysoError
+from sayso.gate import open as opening_gates
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
@@ -20,6 +22,7 @@ from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.asking import edit
 from tests.support.gates import KEY
@@ -118,6 +121,19 @@ def test_under_the_policy_it_was_asked_under_an_answer_gives_what_was_offered(tm
     )
     (standing,) = [one for one in list_grants(gate) if one.kind == "operation"]
     assert (standing.pins.tool, standing.pins.arguments) == (None, None)
+
+
+def test_the_mark_of_a_store_in_memory_is_not_left_in_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would outlast what it is about; that of a file has to."""
+    monkeypatch.setattr(opening_gates, "gate_data_folder", lambda: tmp_path)
+    marks = []
+    for store in (MemoryStore(), SqliteStore(tmp_path / "sayso.db")):
+        with closing(store):
+            open_session(open_gate(load_preset("chat"), store), agent="tester", owner="host")
+            marks.append(len(list(tmp_path.glob("*.mark"))))
+    assert marks == [0, 1]
 
 
 def test_a_store_put_back_from_a_copy_shows_no_grant_to_who_looks_and_starts_anew_for_who_acts(

@@ -75,14 +75,17 @@ def open_gate(
     """Open a gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
 
     Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
-    it uses the one in the data folder, and keeps its marks there. `source` is where the policy comes from: it
-    is watched, and what it loosens waits until the operator applies it. Where a file is in force, a gate
-    without one decides nothing more loosely than that file does. `decides` is off for a gate that only begins
-    the store: the first file need not be held against its policy.
+    it uses the one in the data folder, and keeps its marks there; that of a store in memory ends with the
+    store. `source` is where the policy comes from: it is watched, and what it loosens waits until the
+    operator applies it. Where a file is in force, a gate without one decides nothing more loosely than that
+    file does. `decides` is off for a gate that only begins the store: the first file need not be held against
+    its policy.
     """
-    if key is None:
-        key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
+    own_key = key is None
+    key = key or load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key")
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
+    if marks is None and own_key and not _is_in_memory(opened):
+        marks = gate_data_folder()
     file = getattr(opened, "path", None)  # memory and PostgreSQL have none
     if file is not None:
         own_places.guard_store(file)
@@ -194,9 +197,13 @@ def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None)
 
 def _mark_in_memory(opened: Store) -> Watermark:
     """The mark of a store that has none beside a key. A store in memory has one, for every gate on it."""
-    if not getattr(opened, "in_memory", False):
+    if not _is_in_memory(opened):
         return Watermark()
     return _marks_in_memory.setdefault(opened, Watermark(of_store=True))
+
+
+def _is_in_memory(opened: Store) -> bool:
+    return bool(getattr(opened, "in_memory", False))
 
 
 def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:

@@ -43,7 +43,12 @@ LONG_LOG = 16 * 2**20
 Well above what so many commits write: a log that keeps its size is written over, one that starts empty has to
 grow again, and every commit pays for that.
 """
-READERS_WAITED_FOR = 0.2
+READERS_WAITED_FOR, LONGEST_WAIT = 0.2, 2.0
+"""How many seconds to wait for readers when the log has that size, and at most; a longer log waits longer.
+
+Where readers overlap, it takes about twice the longest of them until the log can start over. If that is too
+long, the next try is when the log has grown as much again, because everybody who writes has to wait, too.
+"""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
 
@@ -180,6 +185,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     bound = 0.25
     _idle: dict[bool, list[HeldConnection]]
     _commits: int
+    _long: int
 
     def __init__(
         self,
@@ -224,6 +230,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._turn = WriterTurn()
         self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
+        self._long = LONG_LOG
+        """From which size of the log on to wait for readers that are in the way."""
         self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
         """The rows known from the last transaction that was committed, with its connection and version."""
 
@@ -389,11 +397,14 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         with suppress(OSError, StoreError, sqlite3.Error), hold_file_lock(self._path, wait=0.0) as held:
             if not held:
                 return
-            if Path(f"{self._name}-wal").stat().st_size < LONG_LOG:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            size = Path(f"{self._name}-wal").stat().st_size
+            [(_, there, moved)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            if size < LONG_LOG or (size < self._long and moved < there):
                 return
-            with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as patient:
-                patient.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            wait = min(READERS_WAITED_FOR * size / LONG_LOG, LONGEST_WAIT)
+            with closing(connect_to_file(self._path, busy=wait, full=True)) as patient:
+                [(kept, *_)] = patient.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._long = size + LONG_LOG if kept else LONG_LOG
 
 
 def _leave_open(connections: Sequence[HeldConnection]) -> None:
