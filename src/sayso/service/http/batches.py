@@ -63,6 +63,13 @@ class BatchedRequest:
     def prepare(self) -> None:
         self.step = self._run(self._prepare) or NOTHING
 
+    def look_ahead(self) -> Ahead:
+        """What its step is going to read. Where that cannot be told, the step itself finds out why."""
+        try:
+            return self._here.run(self.step.ahead)
+        except Exception:  # noqa: BLE001  it is nobody else's in the batch
+            return NO_AHEAD
+
     def decide(self) -> None:
         self.result = self._run(self.step.do)
 
@@ -181,7 +188,7 @@ class Batches:
         ready = [one for one in requests if one.error is None]
         if ready:
             with self._store.batch() as batch:
-                batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.step.ahead())))
+                batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.look_ahead())))
                 for one in ready:
                     one.decide()
 
@@ -192,7 +199,7 @@ class Batches:
             for one in requests:
                 one.prepare()
             ready = [one for one in requests if one.error is None]
-            batch.read_ahead(join_ahead(one.step.ahead() for one in ready))
+            batch.read_ahead(join_ahead(one.look_ahead() for one in ready))
             for one in ready:
                 one.decide()
 
