@@ -15,13 +15,13 @@ from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.service.http.batches import BatchedStep, Batches
-from sayso.store.contract import Batch, StoreError
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.service.conftest import POLICY
 from tests.support.gates import KEY
-from tests.support.postgres_place import new_schema
+from tests.support.postgres_place import Server, new_schema
 
-AGENTS = 4
+AGENTS = 8
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     return begun
 
 
-async def answer_together(running: Batches) -> None:
-    """All agents come while another batch is under way, and so are in one."""
+async def answer_together(running: Batches, step: BatchedStep | None = None) -> list[object]:
+    """All agents come while another batch is under way, and so are in one; what each is answered."""
     begun, all_there = threading.Event(), threading.Event()
 
     def wait_for_others() -> BatchedStep:
@@ -57,14 +57,15 @@ async def answer_together(running: Batches) -> None:
 
     asked = [asyncio.ensure_future(running.run(wait_for_others))]
     await asyncio.to_thread(begun.wait)
-    asked += [asyncio.ensure_future(ask(running, number)) for number in range(AGENTS)]
+    asked += [asyncio.ensure_future(ask(running, number, step)) for number in range(AGENTS)]
     await asyncio.sleep(0)  # now they have asked
     all_there.set()
-    await asyncio.gather(*asked)
+    _, *answers = await asyncio.gather(*asked, return_exceptions=step is not None)
+    return answers
 
 
-async def ask(running: Batches, number: int) -> int:
-    found: int = await running.run(lambda: BatchedStep(lambda: number))
+async def ask(running: Batches, number: int, step: BatchedStep | None = None) -> int:
+    found: int = await running.run(lambda: step or BatchedStep(lambda: number))
     return found
 
 
@@ -122,3 +123,22 @@ def test_where_the_policy_cannot_be_looked_at_nothing_is_done(gate: Gate, counte
     assert [type(one) for one in asyncio.run(ask_all())] == [StoreError] * AGENTS
     assert not done
     assert not counted
+
+
+def test_where_no_server_answers_those_of_a_lost_batch_do_not_wait_for_one_another(
+    counted: list[None],
+) -> None:
+    with closing(Server()) as server:
+        with closing(PostgresStore(server.address, busy=0.5)) as store:
+            running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+            once = iter([server.stop])
+
+            def lose_the_server() -> Ahead:
+                next(once, int)()
+                return Ahead(metas=frozenset({"policy"}))
+
+            answers = asyncio.run(answer_together(running, BatchedStep(lambda: 0, lose_the_server)))
+            server.start()
+        assert {type(one) for one in answers} <= {BatchLost, StoreError}
+        tried_singly = len(counted) - 2  # one comes alone, and all others together
+        assert tried_singly < AGENTS

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.store.contract import Ahead, BatchLost, StoreBusy, join_ahead
+from sayso.store.contract import Ahead, BatchLost, StoreBusy, StoreError, join_ahead
 
 NO_AHEAD = Ahead()
 MOST = 64
@@ -176,9 +176,19 @@ class Batches:
         except BatchLost:
             if len(requests) == 1:
                 raise
-            for one in requests:
-                one.begin_again()
-                self._decide((one,), tell=False)
+            self._decide_singly(requests)
+
+    def _decide_singly(self, requests: Sequence[BatchedRequest]) -> None:
+        """Each by itself. Once no transaction can begin, none is tried after it: each would wait as long."""
+        for one in requests:
+            one.begin_again()
+        tried = iter(requests)
+        for one in tried:
+            self._decide((one,), tell=False)
+            fault = self._store.fault
+            if isinstance(one.error, StoreError) and fault is not None and fault.unreachable:
+                for other in tried:
+                    other.error = one.error
 
     def _decide_here(self, requests: Sequence[BatchedRequest]) -> None:
         """While calls are read, others write: here only one can write at a time."""

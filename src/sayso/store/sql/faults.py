@@ -20,8 +20,7 @@ class FoundFaults:
 
     def note_failed_begin(self, error: StoreError) -> None:
         """No transaction could begin. Where only those that write cannot, others say nothing of them."""
-        fault = StoreFault(error.message, error.hint)
         if isinstance(error, StoreUnwritable):
-            self.unwritable = fault
+            self.unwritable = StoreFault(error.message, error.hint)
         else:
-            self.unreachable = fault
+            self.unreachable = StoreFault(error.message, error.hint, unreachable=True)
