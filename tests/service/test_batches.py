@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
 
@@ -15,7 +16,7 @@ from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.service.http.batches import BatchedStep, Batches
-from sayso.store.contract import Ahead, Batch, BatchLost, StoreError
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.service.conftest import POLICY
 from tests.support.gates import KEY
@@ -142,3 +143,23 @@ def test_where_no_server_answers_those_of_a_lost_batch_do_not_wait_for_one_anoth
         assert {type(one) for one in answers} <= {BatchLost, StoreError}
         tried_singly = len(counted) - 2  # one comes alone, and all others together
         assert tried_singly < AGENTS
+
+
+def test_a_session_that_somebody_holds_keeps_only_those_waiting_who_ask_about_it(
+    postgres_server: str,
+) -> None:
+    address = new_schema(postgres_server)
+    with closing(PostgresStore(address, busy=0.5)) as store, closing(PostgresStore(address)) as other:
+        running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+
+        def about(session: str) -> BatchedStep:
+            return BatchedStep(lambda: session, lambda: Ahead(sessions=frozenset({session})))
+
+        async def ask_all() -> list[object]:
+            asked = [running.run(partial(about, name)) for name in ("free", "held", "free too")]
+            return list(await asyncio.gather(*asked, return_exceptions=True))
+
+        with other.write() as tx:
+            tx.session("held")
+            answers = asyncio.run(ask_all())
+    assert [answers[0], type(answers[1]), answers[2]] == ["free", StoreBusy, "free too"]

@@ -13,15 +13,15 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import msgspec
 
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.store.contract import Ahead, BatchLost, StoreBusy, StoreError, join_ahead
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, join_ahead
 
 NO_AHEAD = Ahead()
 MOST = 64
@@ -102,6 +102,8 @@ class Batches:
         self._expected = 1
         """How many are likely to come together: as many as the last time, within bounds."""
         self._thread: threading.Thread | None = None
+        self._stuck = False
+        """Whether the last batch could not even begin."""
 
     async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
         """Prepare it, do what that returned in the next batch, and return its result once it is stored.
@@ -152,43 +154,56 @@ class Batches:
         while self._queue.qsize() + 1 < self._expected and time.monotonic() < until:
             time.sleep(A_BLINK)
 
-    def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
+    def _decide(self, requests: Sequence[BatchedRequest]) -> None:
+        self._stuck = False
         try:
             self._look_at_policy()
             self._decide_together(requests)
         except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
             for one in requests:
                 one.error = one.error or error
-        if tell:
-            _tell_all(requests)
+        _tell_all(requests)
 
     def _decide_together(self, requests: Sequence[BatchedRequest]) -> None:
-        """Together; once more if another batch was in the way; by themselves if one took all others along."""
+        """Together; once more if another batch was in the way; by themselves if one took all others along, or
+        is about what somebody else holds."""
         decide = self._decide_here if self._store.local else self._decide_there
+        try:
+            self._decide_again_if_busy(decide, requests)
+        except (StoreBusy, BatchLost):
+            if len(requests) == 1 or self._stuck:
+                raise
+            self._decide_singly(requests)
+
+    def _decide_again_if_busy(
+        self, decide: Callable[[Sequence[BatchedRequest]], None], requests: Sequence[BatchedRequest]
+    ) -> None:
         try:
             decide(requests)
         except StoreBusy:
-            if self._store.local:  # it was waited for long enough
+            if self._store.local or self._stuck:  # it was waited for long enough
                 raise
             for one in requests:
                 one.begin_again()
             decide(requests)
-        except BatchLost:
-            if len(requests) == 1:
-                raise
-            self._decide_singly(requests)
 
     def _decide_singly(self, requests: Sequence[BatchedRequest]) -> None:
-        """Each by itself. Once no transaction can begin, none is tried after it: each would wait as long."""
+        """Each by itself, told at once. Where no batch can begin, none is tried after it, to wait as long."""
         for one in requests:
             one.begin_again()
         tried = iter(requests)
         for one in tried:
-            self._decide((one,), tell=False)
-            fault = self._store.fault
-            if isinstance(one.error, StoreError) and fault is not None and fault.unreachable:
+            self._decide((one,))
+            if self._stuck:
                 for other in tried:
                     other.error = one.error
+
+    @contextmanager
+    def _begin_batch(self) -> Iterator[Batch]:
+        self._stuck = True
+        with self._store.batch() as batch:
+            self._stuck = False
+            yield batch
 
     def _decide_here(self, requests: Sequence[BatchedRequest]) -> None:
         """While calls are read, others write: here only one can write at a time."""
@@ -197,14 +212,14 @@ class Batches:
                 one.prepare()
         ready = [one for one in requests if one.error is None]
         if ready:
-            with self._store.batch() as batch:
+            with self._begin_batch() as batch:
                 batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.look_ahead())))
                 for one in ready:
                     one.decide()
 
     def _decide_there(self, requests: Sequence[BatchedRequest]) -> None:
         """In one transaction, with few words to the database; only sessions of this batch are held."""
-        with self._store.batch() as batch:
+        with self._begin_batch() as batch:
             batch.read_ahead(join_ahead(one.first for one in requests))
             for one in requests:
                 one.prepare()

@@ -42,12 +42,8 @@ class StoreNewer(StoreError):
 
 
 class StoreFault(msgspec.Struct, frozen=True):
-    """Why a store cannot be written. `closed`: until it is opened again, and it cannot be read either.
-
-    `unreachable`: no transaction can begin, so each that tries waits in vain.
-    """
+    """Why a store cannot be written. `closed`: until it is opened again, and it cannot be read either."""
 
     message: str
     hint: str | None = None
     closed: bool = False
-    unreachable: bool = False

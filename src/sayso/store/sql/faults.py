@@ -20,7 +20,8 @@ class FoundFaults:
 
     def note_failed_begin(self, error: StoreError) -> None:
         """No transaction could begin. Where only those that write cannot, others say nothing of them."""
+        fault = StoreFault(error.message, error.hint)
         if isinstance(error, StoreUnwritable):
-            self.unwritable = StoreFault(error.message, error.hint)
+            self.unwritable = fault
         else:
-            self.unreachable = StoreFault(error.message, error.hint, unreachable=True)
+            self.unreachable = fault
