@@ -165,27 +165,23 @@ class Batches:
         _tell_all(requests)
 
     def _decide_together(self, requests: Sequence[BatchedRequest]) -> None:
-        """Together; once more if another batch was in the way; by themselves if one took all others along, or
-        is about what somebody else holds."""
+        """Together; by themselves if one took all others along, or is about what somebody else holds.
+
+        One that is by itself is decided once more if another batch was in its way.
+        """
         decide = self._decide_here if self._store.local else self._decide_there
         try:
-            self._decide_again_if_busy(decide, requests)
-        except (StoreBusy, BatchLost):
-            if len(requests) == 1 or self._stuck:
-                raise
-            self._decide_singly(requests)
-
-    def _decide_again_if_busy(
-        self, decide: Callable[[Sequence[BatchedRequest]], None], requests: Sequence[BatchedRequest]
-    ) -> None:
-        try:
             decide(requests)
-        except StoreBusy:
-            if self._store.local or self._stuck:  # it was waited for long enough
+        except (StoreBusy, BatchLost) as error:
+            waited = isinstance(error, StoreBusy) and self._store.local  # long enough
+            alone = len(requests) == 1
+            if self._stuck or waited or (alone and isinstance(error, BatchLost)):
                 raise
-            for one in requests:
-                one.begin_again()
-            decide(requests)
+            if alone:
+                requests[0].begin_again()
+                decide(requests)
+            else:
+                self._decide_singly(requests)
 
     def _decide_singly(self, requests: Sequence[BatchedRequest]) -> None:
         """Each by itself, told at once. Where no batch can begin, none is tried after it, to wait as long."""
