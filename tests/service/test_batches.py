@@ -16,7 +16,7 @@ from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.service.http.batches import BatchedStep, Batches
-from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, StoreError
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreError, StoreHeld
 from sayso.store.postgres.store import PostgresStore
 from tests.service.conftest import POLICY
 from tests.support.gates import KEY
@@ -145,6 +145,20 @@ def test_where_no_server_answers_those_of_a_lost_batch_do_not_wait_for_one_anoth
         assert tried_singly < AGENTS
 
 
+def test_where_somebody_holds_everything_not_all_of_a_batch_wait_for_it_by_themselves(
+    counted: list[None], postgres_server: str
+) -> None:
+    address = new_schema(postgres_server)
+    with closing(PostgresStore(address, busy=0.1)) as store, closing(PostgresStore(address)) as other:
+        running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+        step = BatchedStep(lambda: 0, lambda: Ahead(sessions=frozenset({"held"})))
+        with other.write() as tx:
+            tx.session("held")
+            answers = asyncio.run(answer_together(running, step))
+    assert [type(one) for one in answers] == [StoreHeld] * AGENTS
+    assert len(counted) == 2 + batches.MOST_HELD
+
+
 def test_a_session_that_somebody_holds_keeps_only_those_waiting_who_ask_about_it(
     postgres_server: str,
 ) -> None:
@@ -162,4 +176,4 @@ def test_a_session_that_somebody_holds_keeps_only_those_waiting_who_ask_about_it
         with other.write() as tx:
             tx.session("held")
             answers = asyncio.run(ask_all())
-    assert [answers[0], type(answers[1]), answers[2]] == ["free", StoreBusy, "free too"]
+    assert [answers[0], type(answers[1]), answers[2]] == ["free", StoreHeld, "free too"]

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, join_ahead
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, StoreHeld, join_ahead
 
 NO_AHEAD = Ahead()
 MOST = 64
@@ -30,6 +30,8 @@ TOGETHER = 8
 """Up to this many a batch is worth waiting for: beyond, what all requests share costs each but little."""
 A_MOMENT, A_BLINK = 0.002, 0.0005
 """How many seconds to wait for those that were answered together the last time, and to sleep meanwhile."""
+MOST_HELD = 3
+"""After so many of a batch were in vain waited for by themselves, nobody else of it is."""
 IDLE = 10.0
 """After so many seconds without a request the thread ends; the next one starts another."""
 
@@ -165,32 +167,38 @@ class Batches:
         _tell_all(requests)
 
     def _decide_together(self, requests: Sequence[BatchedRequest]) -> None:
-        """Together; by themselves if one took all others along, or is about what somebody else holds.
+        """Together; by themselves if one took all others along, or is about what somebody else holds."""
+        try:
+            self._decide_again_if_busy(requests)
+        except (StoreHeld, BatchLost):
+            if len(requests) == 1:
+                raise
+            self._decide_singly(requests)
 
-        One that is by itself is decided once more if another batch was in its way.
-        """
+    def _decide_again_if_busy(self, requests: Sequence[BatchedRequest]) -> None:
+        """Once more if another batch was in the way."""
         decide = self._decide_here if self._store.local else self._decide_there
         try:
             decide(requests)
-        except (StoreBusy, BatchLost) as error:
-            waited = isinstance(error, StoreBusy) and self._store.local  # long enough
-            alone = len(requests) == 1
-            if self._stuck or waited or (alone and isinstance(error, BatchLost)):
-                raise
-            if alone:
-                requests[0].begin_again()
-                decide(requests)
-            else:
-                self._decide_singly(requests)
+        except StoreBusy as error:
+            if self._store.local or self._stuck or isinstance(error, StoreHeld):
+                raise  # it was waited for long enough
+            for one in requests:
+                one.begin_again()
+            decide(requests)
 
     def _decide_singly(self, requests: Sequence[BatchedRequest]) -> None:
-        """Each by itself, told at once. Where no batch can begin, none is tried after it, to wait as long."""
+        """Each by itself, told at once.
+
+        If no batch can begin, or somebody holds everything, the rest is not tried: each would wait as long.
+        """
         for one in requests:
             one.begin_again()
-        tried = iter(requests)
+        held, tried = 0, iter(requests)
         for one in tried:
             self._decide((one,))
-            if self._stuck:
+            held += isinstance(one.error, StoreHeld)
+            if self._stuck or held == MOST_HELD:
                 for other in tried:
                     other.error = one.error
 
