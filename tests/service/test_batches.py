@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
 
@@ -15,13 +16,13 @@ from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.service.http.batches import BatchedStep, Batches
-from sayso.store.contract import Batch, StoreError
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreError, StoreHeld
 from sayso.store.postgres.store import PostgresStore
 from tests.service.conftest import POLICY
 from tests.support.gates import KEY
-from tests.support.postgres_place import new_schema
+from tests.support.postgres_place import Server, new_schema
 
-AGENTS = 4
+AGENTS = 8
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     return begun
 
 
-async def answer_together(running: Batches) -> None:
-    """All agents come while another batch is under way, and so are in one."""
+async def answer_together(running: Batches, step: BatchedStep | None = None) -> list[object]:
+    """All agents come while another batch is under way, and so are in one; what each is answered."""
     begun, all_there = threading.Event(), threading.Event()
 
     def wait_for_others() -> BatchedStep:
@@ -57,14 +58,15 @@ async def answer_together(running: Batches) -> None:
 
     asked = [asyncio.ensure_future(running.run(wait_for_others))]
     await asyncio.to_thread(begun.wait)
-    asked += [asyncio.ensure_future(ask(running, number)) for number in range(AGENTS)]
+    asked += [asyncio.ensure_future(ask(running, number, step)) for number in range(AGENTS)]
     await asyncio.sleep(0)  # now they have asked
     all_there.set()
-    await asyncio.gather(*asked)
+    _, *answers = await asyncio.gather(*asked, return_exceptions=step is not None)
+    return answers
 
 
-async def ask(running: Batches, number: int) -> int:
-    found: int = await running.run(lambda: BatchedStep(lambda: number))
+async def ask(running: Batches, number: int, step: BatchedStep | None = None) -> int:
+    found: int = await running.run(lambda: step or BatchedStep(lambda: number))
     return found
 
 
@@ -122,3 +124,56 @@ def test_where_the_policy_cannot_be_looked_at_nothing_is_done(gate: Gate, counte
     assert [type(one) for one in asyncio.run(ask_all())] == [StoreError] * AGENTS
     assert not done
     assert not counted
+
+
+def test_where_no_server_answers_those_of_a_lost_batch_do_not_wait_for_one_another(
+    counted: list[None],
+) -> None:
+    with closing(Server()) as server:
+        with closing(PostgresStore(server.address, busy=0.5)) as store:
+            running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+            once = iter([server.stop])
+
+            def lose_the_server() -> Ahead:
+                next(once, int)()
+                return Ahead(metas=frozenset({"policy"}))
+
+            answers = asyncio.run(answer_together(running, BatchedStep(lambda: 0, lose_the_server)))
+            server.start()
+        assert {type(one) for one in answers} <= {BatchLost, StoreError}
+        tried_singly = len(counted) - 2  # one comes alone, and all others together
+        assert tried_singly < AGENTS
+
+
+def test_where_somebody_holds_everything_not_all_of_a_batch_wait_for_it_by_themselves(
+    counted: list[None], postgres_server: str
+) -> None:
+    address = new_schema(postgres_server)
+    with closing(PostgresStore(address, busy=0.1)) as store, closing(PostgresStore(address)) as other:
+        running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+        step = BatchedStep(lambda: 0, lambda: Ahead(sessions=frozenset({"held"})))
+        with other.write() as tx:
+            tx.session("held")
+            answers = asyncio.run(answer_together(running, step))
+    assert [type(one) for one in answers] == [StoreHeld] * AGENTS
+    assert len(counted) == 2 + batches.MOST_HELD
+
+
+def test_a_session_that_somebody_holds_keeps_only_those_waiting_who_ask_about_it(
+    postgres_server: str,
+) -> None:
+    address = new_schema(postgres_server)
+    with closing(PostgresStore(address, busy=0.5)) as store, closing(PostgresStore(address)) as other:
+        running = Batches(open_gate(load_text(POLICY), store, key=KEY).marked_store)
+
+        def about(session: str) -> BatchedStep:
+            return BatchedStep(lambda: session, lambda: Ahead(sessions=frozenset({session})))
+
+        async def ask_all() -> list[object]:
+            asked = [running.run(partial(about, name)) for name in ("free", "held", "free too")]
+            return list(await asyncio.gather(*asked, return_exceptions=True))
+
+        with other.write() as tx:
+            tx.session("held")
+            answers = asyncio.run(ask_all())
+    assert [answers[0], type(answers[1]), answers[2]] == ["free", StoreHeld, "free too"]

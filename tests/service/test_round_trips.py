@@ -6,7 +6,7 @@ So has a batch of calls, whatever is in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import count, cycle, islice
 from typing import Any
@@ -15,7 +15,8 @@ import pytest
 
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.postgres.pipeline import TalkingConnection
+from sayso.service.http.endpoints import SOON_READ
+from sayso.store.postgres.pipeline import Statement, StatementAnswer, TalkingConnection
 from sayso.store.postgres.store import PostgresStore
 from tests.support import round_trips
 from tests.support.gates import KEY
@@ -33,7 +34,7 @@ from tests.support.round_trips import (
     check,
     end_after,
 )
-from tests.support.service import Service
+from tests.support.service import READ, Service
 
 MOST = 3
 TOGETHER = 32
@@ -81,6 +82,20 @@ def trips(service: Service, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return said
 
 
+@pytest.fixture
+def locks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The statements that lock sessions."""
+    found: list[bytes] = []
+    before = TalkingConnection.ask
+
+    def ask(self: TalkingConnection, said: Sequence[Statement]) -> list[StatementAnswer]:
+        found.extend(text for text, _ in said if b"pg_advisory_xact_lock(hashtextextended('session/" in text)
+        return before(self, said)
+
+    monkeypatch.setattr(TalkingConnection, "ask", ask)
+    return found
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_start_and_end_takes_three_round_trips(
     service: Service, trips: list[str], kind: str
@@ -123,6 +138,25 @@ def test_a_batch_of_ends_of_what_is_no_call_takes_no_more(service: Service, trip
         for number in range(TOGETHER)
     ]
     count_together(service, trips, asked)
+
+
+def test_sessions_of_a_batch_are_locked_in_one_order_also_for_what_was_read_before_it(
+    service: Service, locks: list[bytes]
+) -> None:
+    asked = [round_trips.plain(service, "agent", "", "small")]
+    large = round_trips.plain(service, "host", service.opened(), "large")
+    asked.append(large._replace(body={**large.body, "args": {"text": "x" * SOON_READ}}))
+    retried = round_trips.retried_when_approved(service, "host", service.opened(), "retried")
+    other = Service(
+        open_gate(service.gate.policy, service.gate.marked_store.unmarked, key=KEY), service.runner
+    )
+    other.secrets = service.secrets  # and it has read none of these calls yet
+    for who in ("agent", "host"):  # the first finds out who asks
+        other.told(who, "POST", "/v1/check", READ if who == "agent" else large.body)
+    locks.clear()
+    for one, answer in zip(asked, round_trips.send_together(other, [*asked, retried]), strict=False):
+        check(one, answer)
+    assert len(locks) == 1
 
 
 def made(service: Service, session: str, kind: str) -> Asked:

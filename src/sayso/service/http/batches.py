@@ -13,15 +13,15 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import msgspec
 
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.store.contract import Ahead, BatchLost, StoreBusy, join_ahead
+from sayso.store.contract import Ahead, Batch, BatchLost, StoreBusy, StoreHeld, join_ahead
 
 NO_AHEAD = Ahead()
 MOST = 64
@@ -30,6 +30,8 @@ TOGETHER = 8
 """Up to this many a batch is worth waiting for: beyond, what all requests share costs each but little."""
 A_MOMENT, A_BLINK = 0.002, 0.0005
 """How many seconds to wait for those that were answered together the last time, and to sleep meanwhile."""
+MOST_HELD = 3
+"""After so many of a batch were in vain waited for by themselves, nobody else of it is."""
 IDLE = 10.0
 """After so many seconds without a request the thread ends; the next one starts another."""
 
@@ -63,6 +65,13 @@ class BatchedRequest:
     def prepare(self) -> None:
         self.step = self._run(self._prepare) or NOTHING
 
+    def look_ahead(self) -> Ahead:
+        """What its step is going to read. Where that cannot be told, the step itself finds out why."""
+        try:
+            return self._here.run(self.step.ahead)
+        except Exception:  # noqa: BLE001  it is nobody else's in the batch
+            return NO_AHEAD
+
     def decide(self) -> None:
         self.result = self._run(self.step.do)
 
@@ -95,6 +104,8 @@ class Batches:
         self._expected = 1
         """How many are likely to come together: as many as the last time, within bounds."""
         self._thread: threading.Thread | None = None
+        self._stuck = False
+        """Whether the last batch could not even begin."""
 
     async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
         """Prepare it, do what that returned in the next batch, and return its result once it is stored.
@@ -145,33 +156,58 @@ class Batches:
         while self._queue.qsize() + 1 < self._expected and time.monotonic() < until:
             time.sleep(A_BLINK)
 
-    def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
+    def _decide(self, requests: Sequence[BatchedRequest]) -> None:
+        self._stuck = False
         try:
             self._look_at_policy()
             self._decide_together(requests)
         except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
             for one in requests:
                 one.error = one.error or error
-        if tell:
-            _tell_all(requests)
+        _tell_all(requests)
 
     def _decide_together(self, requests: Sequence[BatchedRequest]) -> None:
-        """Together; once more if another batch was in the way; by themselves if one took all others along."""
+        """Together; by themselves if one took all others along, or is about what somebody else holds."""
+        try:
+            self._decide_again_if_busy(requests)
+        except (StoreHeld, BatchLost):
+            if len(requests) == 1:
+                raise
+            self._decide_singly(requests)
+
+    def _decide_again_if_busy(self, requests: Sequence[BatchedRequest]) -> None:
+        """Once more if another batch was in the way."""
         decide = self._decide_here if self._store.local else self._decide_there
         try:
             decide(requests)
-        except StoreBusy:
-            if self._store.local:  # it was waited for long enough
-                raise
+        except StoreBusy as error:
+            if self._store.local or self._stuck or isinstance(error, StoreHeld):
+                raise  # it was waited for long enough
             for one in requests:
                 one.begin_again()
             decide(requests)
-        except BatchLost:
-            if len(requests) == 1:
-                raise
-            for one in requests:
-                one.begin_again()
-                self._decide((one,), tell=False)
+
+    def _decide_singly(self, requests: Sequence[BatchedRequest]) -> None:
+        """Each by itself, told at once.
+
+        If no batch can begin, or somebody holds everything, the rest is not tried: each would wait as long.
+        """
+        for one in requests:
+            one.begin_again()
+        held, tried = 0, iter(requests)
+        for one in tried:
+            self._decide((one,))
+            held += isinstance(one.error, StoreHeld)
+            if self._stuck or held == MOST_HELD:
+                for other in tried:
+                    other.error = one.error
+
+    @contextmanager
+    def _begin_batch(self) -> Iterator[Batch]:
+        self._stuck = True
+        with self._store.batch() as batch:
+            self._stuck = False
+            yield batch
 
     def _decide_here(self, requests: Sequence[BatchedRequest]) -> None:
         """While calls are read, others write: here only one can write at a time."""
@@ -180,19 +216,19 @@ class Batches:
                 one.prepare()
         ready = [one for one in requests if one.error is None]
         if ready:
-            with self._store.batch() as batch:
-                batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.step.ahead())))
+            with self._begin_batch() as batch:
+                batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.look_ahead())))
                 for one in ready:
                     one.decide()
 
     def _decide_there(self, requests: Sequence[BatchedRequest]) -> None:
         """In one transaction, with few words to the database; only sessions of this batch are held."""
-        with self._store.batch() as batch:
+        with self._begin_batch() as batch:
             batch.read_ahead(join_ahead(one.first for one in requests))
             for one in requests:
                 one.prepare()
             ready = [one for one in requests if one.error is None]
-            batch.read_ahead(join_ahead(one.step.ahead() for one in ready))
+            batch.read_ahead(join_ahead(one.look_ahead() for one in ready))
             for one in ready:
                 one.decide()
 

@@ -110,12 +110,12 @@ class Context(msgspec.Struct, frozen=True):
         prepare_known = partial(_prepare_if_known, self, prepare)
         if self.token.role == "operator":
             return await self.in_thread(lambda: prepare_known().do())
-        if not self.waits_for_batch(size):
-            step = await self.in_thread(prepare_known)
-            return await self.running.batches.run(lambda: step)
         if self.token_name is not None:
             first = msgspec.structs.replace(first, metas=first.metas | {self.token_name})
-        return await self.running.batches.run(prepare_known, first)
+        if self.waits_for_batch(size):
+            return await self.running.batches.run(prepare_known, first)
+        step = await self.in_thread(prepare_known)
+        return await self.running.batches.run(lambda: step, first)
 
     @property
     def lane(self) -> Lane:

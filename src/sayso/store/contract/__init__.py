@@ -8,6 +8,7 @@ from sayso.store.contract.errors import (
     StoreBusy,
     StoreError,
     StoreFault,
+    StoreHeld,
     StoreNewer,
     StoreUnwritable,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "StoreFault",
+    "StoreHeld",
     "StoreNewer",
     "StoreUnwritable",
     "SummaryRow",

@@ -23,6 +23,10 @@ class StoreBusy(StoreError):
     code = "store_busy"
 
 
+class StoreHeld(StoreBusy):
+    """Others hold what this is about, for longer than one waits. What is about anything else may be done."""
+
+
 class BatchLost(StoreError):
     """The transactions of a batch were undone together: each may be tried again by itself."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from sayso.core.extras import install_command
-from sayso.store.contract import StoreBusy, StoreError, StoreUnwritable
+from sayso.store.contract import StoreBusy, StoreError, StoreHeld, StoreUnwritable
 from sayso.store.sql import migrate
 
 try:
@@ -181,6 +181,8 @@ def explain_connection_error(error: psycopg.Error, place: str) -> StoreError:
 def explain_postgres_error(error: Exception, place: str) -> StoreError:
     """Return what a person needs to know of an error of PostgreSQL."""
     said = _first_line(error)
+    if isinstance(error, psycopg.errors.LockNotAvailable):
+        return StoreHeld(f"{place} is held by another process", hint="try again")
     for kinds, message, hint in _BUSY_ERRORS:
         if isinstance(error, kinds):
             return StoreBusy(f"{place} {message}", hint=hint)
@@ -204,7 +206,6 @@ def _first_line(error: Exception) -> str:
 
 
 _BUSY_ERRORS = (
-    ((psycopg.errors.LockNotAvailable,), "is held by another process", "try again"),
     (
         (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
         "found two transactions in each other's way",
