@@ -325,6 +325,8 @@ class MarkedStore:
         if raised and alone:
             self.mark.hold()
         else:
+            if alone:
+                self.mark.note_covered()
             self.mark.look_again()
         if kept:
             refuse_moved_watermark(self.mark)

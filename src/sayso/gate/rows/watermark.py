@@ -348,6 +348,7 @@ class Watermark:
         """
         burned = self._versions.burn(kind, but, before=before)
         if burned:
+            self._threads.under.covered = {}  # no sync was waited for
             self.reach(raised=burned)
         return len(burned)
 

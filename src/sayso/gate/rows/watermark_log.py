@@ -40,6 +40,7 @@ from sayso.gate.rows.unsettled import (
     record_as_counts_now,
     record_of_promise_taken_back,
     unsynced_records,
+    with_unsynced,
 )
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import NAME_BYTES, Added, MarkFile, MarkLocked, MarkReplaced, Record
@@ -305,19 +306,26 @@ class MarkLog:
             return self._file
         with file.hold_lock():
             known = dict(self.heads)
-            found = self._take(file)
+            found = [record_as_counts_now(one) for one in self._take(file)]
             self.heads = self.heads or known
             file.write(None, [*self._versions.records_beyond(found), *self._other_records()])
         self._file, self._left = file, OPENED_AGAIN
         return file
 
     def _shorten(self, file: MarkFile, now: float) -> None:
-        """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        """Write the log again with what is alive. Sessions that ended long ago are too old to come back.
+
+        What is not synced yet, of this process or another, still counts only until this machine starts again.
+        """
+        of_others = {*self.passing}
+        self.passing.clear()
         file.read_again()
-        self._take(file)
+        found = self._take(file)
         beside = self._other_records()
         self._versions.forget(now)
-        file.replace([*self._versions.records(), *beside])
+        file.replace([*with_unsynced(self._versions.records(), self.passing, found), *beside])
+        for place in self.passing.keys() - of_others:
+            del self.passing[place]
         self._file = None
 
     def _other_records(self) -> list[Record]:
@@ -358,6 +366,7 @@ class MarkLog:
                 return
 
     def _take(self, file: MarkFile) -> list[Record]:
+        """Learn what was added, and return the versions among it, as they stand there."""
         if file.is_unread:
             self.heads = {}
         found = file.news()
@@ -377,7 +386,7 @@ class MarkLog:
             learn_passing(self.passing, found)
         if promised:
             self._learn_promises(promised)
-        return news
+        return found
 
     def _learn_promises(self, records: Sequence[Record]) -> None:
         self.promises.learn_records(records)
