@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +14,9 @@ from sayso.gate.rows import unsettled, watermark_file
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.stream_heads import stream_id
 from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.versions import version_key
 from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark_file import Record
 from sayso.store.contract import EntryRow
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
@@ -251,3 +253,47 @@ def test_what_another_process_has_not_synced_does_not_count_for_good_in_a_log_th
         rewrite(path)
     assert known_by(path) == (2, 1)
     assert version_after(another_boot, path) == 1
+
+
+def test_a_log_that_is_written_again_just_before_it_is_locked_is_opened_again(
+    marked: MarkedStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(marked, 1)
+    lock = watermark_file.MarkFile.lock
+
+    def lock_late(file: watermark_file.MarkFile) -> None:
+        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(watermark_file, "SPARE", -10)
+            rewrite(path)
+        lock(file)
+
+    with closing(SqliteStore(path.parent / "store.db")) as store:
+        opened = MarkedStore(store, Watermark(path), Doubts())
+        monkeypatch.setattr(watermark_file.MarkFile, "lock", lock_late)
+        commit(opened, 2)
+    assert known_by(path) == (2, 2)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_whoever_is_killed_as_they_have_written_the_log_again_parts_nobody_from_it(
+    marked: MarkedStore, path: Path, looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They could not say any more that it goes on in another file."""
+    commit(marked, 1)
+    add = watermark_file.MarkFile.add
+
+    def add_unless_killed(file: watermark_file.MarkFile, records: Sequence[Record]) -> None:
+        if watermark_file._GONE_ON not in records:  # noqa: SLF001  the last thing they do
+            add(file, records)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark_file, "SPARE", -10)
+        patch.setattr(watermark_file.MarkFile, "add", add_unless_killed)
+        rewrite(path)
+    if looks:
+        other = Watermark(path)
+        other.reach(new_entry(1), raised={version_key("session", "of another"): (7, 0)})
+        assert marked.mark.version("session", "of another") == 7
+    commit(marked, 2)
+    assert known_by(path) == (2, 2)

@@ -174,8 +174,7 @@ class MarkLog:
                 file = self._open_file()
                 try:
                     file.lock()
-                    if file.has_news():
-                        self._take(file)
+                    self._take_news(file)
                     self._holder = holder
                     self._held = file
                 except MarkReplaced:  # the log continues in another file
@@ -267,8 +266,7 @@ class MarkLog:
     ) -> None:
         try:  # without a context manager, as this is done for every commit
             file.lock()
-            if file.has_news():
-                self._take(file)
+            self._take_news(file)
             self._add_to(file, entries, records, follow=follow)
             if entries and file.long_for(len(self._versions.known)):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
@@ -290,11 +288,27 @@ class MarkLog:
         file.write(newest, records + heads, follow=follow)
         return learn_head_records(self.heads, heads)
 
+    def _take_news(self, file: MarkFile) -> None:
+        """Read what was added, under the lock. Raise MarkReplaced if the log continues in another file."""
+        if file.has_news():
+            self._take(file)
+        self._refuse_replaced(file)
+
+    def _refuse_replaced(self, file: MarkFile) -> None:
+        """Whoever wrote it again may have died before saying that they have."""
+        if file.goes_on and not file.is_at(self._path):
+            raise MarkReplaced
+
     def _open_file(self) -> MarkFile:
         """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file
+        while True:
+            with suppress(MarkReplaced):  # after it was opened, and before it was locked
+                return self._open_again()
+
+    def _open_again(self) -> MarkFile:
         try:
             file = MarkFile(self._path, make=True)
         except OSError as error:
@@ -341,11 +355,12 @@ class MarkLog:
             if self._file is None and not self._path.exists():
                 return
             self._looks -= 1
-            if self._looks >= 0 and self._file is not None and not self._file.has_news():
+            file = self._file
+            if self._looks >= 0 and file is not None and not (file.goes_on or file.has_news()):
                 return
             if self._looks < 0:
                 self._looks = LOOKED_AGAIN
-                if self._file is not None and not self._file.is_at(self._path):
+                if file is not None and not file.is_at(self._path):
                     self._file = None
             try:
                 self._read_news()
@@ -360,6 +375,7 @@ class MarkLog:
                 self._file = MarkFile(self._path, make=False)
             try:
                 self._take(self._file)
+                self._refuse_replaced(self._file)
             except MarkReplaced:  # the log continues in another file
                 self._file = None
             else:
