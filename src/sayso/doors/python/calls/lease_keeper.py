@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from weakref import WeakSet
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
 from sayso.gate.telemetry import log_lease_lost
 
 BEAT = LEASE / 3
+_keepers: WeakSet[LeaseKeeper] = WeakSet()
+
+
+def _begin_in_child() -> None:
+    for keeper in _keepers:
+        keeper.begin_process()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class LeaseKeeper:
@@ -18,6 +29,11 @@ class LeaseKeeper:
 
     def __init__(self, beat: Callable[[str, int], None]) -> None:
         self._say = beat
+        self.begin_process()
+        _keepers.add(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: it holds no call of the one that it was forked from, and has no thread."""
         self._held: dict[str, int] = {}
         self._lock = threading.Lock()
         self._beating = False
