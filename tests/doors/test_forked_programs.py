@@ -6,10 +6,12 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from sayso import Sayso
+from sayso.core import ledger
 from sayso.doors.python.calls import lease_keeper
 from sayso.doors.python.calls.lease_keeper import LeaseKeeper
 from sayso.doors.python.calls.shared_results import HandingOn
@@ -19,6 +21,7 @@ from sayso.gate.policy.live import LivePolicyFile
 from sayso.gate.policy.projects import ProjectFiles
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.support.by_hand import KEY
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -82,3 +85,31 @@ def test_a_forked_process_keeps_its_own_calls_alive_and_no_others(monkeypatch: p
 
     assert in_a_child(child)
     keeper.drop("of the parent")
+
+
+@pytest.mark.parametrize("leaves", ["returns", "raises"])
+def test_a_process_that_is_forked_inside_a_call_does_not_end_it(leaves: str, tmp_path: Path) -> None:
+    """Else the parent's call would count as over, or as failed and free to run again, while it runs."""
+    store = SqliteStore(tmp_path / "store.db")
+    parent = os.getpid()
+
+    def states() -> list[str]:
+        with store.read() as tx:
+            return [row.state for row in tx.calls(states=get_args(ledger.State))]
+
+    with Sayso(open_gate(load_preset("balanced"), store, key=KEY)) as gate:
+
+        @gate.requires_consent("tasks.read", risk="low")
+        def fork() -> int:
+            child = os.fork()
+            if child == 0 and leaves == "raises":
+                raise SystemExit
+            return child and os.waitpid(child, 0)[1]
+
+        try:
+            of_child = fork()
+        finally:
+            if os.getpid() != parent:
+                os._exit(0 if states() == ["running"] else 1)
+        assert of_child == 0
+        assert states() == ["succeeded"]
