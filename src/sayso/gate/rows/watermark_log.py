@@ -292,7 +292,8 @@ class MarkLog:
         """Read what was added, under the lock. Raise MarkReplaced if the log continues in another file."""
         if file.has_news():
             self._take(file)
-        self._refuse_replaced(file)
+        if file.goes_on:
+            self._refuse_replaced(file)
 
     def _refuse_replaced(self, file: MarkFile) -> None:
         """Whoever wrote it again may have died before saying that they have."""
