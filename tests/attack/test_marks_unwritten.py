@@ -266,6 +266,16 @@ def test_what_somebody_has_seen_of_one_who_died_before_the_mark_is_not_undone(pl
     assert place.reported()
 
 
+def test_what_a_thread_has_seen_that_was_interrupted_before_is_not_undone(place: Place) -> None:
+    """Just before its transaction, which was committed, was over."""
+    marked = place.gate.marked_store
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marked, "leave", Once(marked.leave, before=True))
+        with pytest.raises(KeyboardInterrupt):
+            open_session(place.gate, agent="another", owner="host", workspace="/w")
+    test_what_somebody_has_seen_of_one_who_died_before_the_mark_is_not_undone(place)
+
+
 def test_what_was_interrupted_before_its_mark_and_then_seen_is_not_undone(
     file_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

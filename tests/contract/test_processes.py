@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,3 +204,35 @@ def test_a_process_forked_in_a_transaction_cannot_commit_it(shared: Shared) -> N
         assert in_a_child(child)
     with store.read() as r:
         assert (r.meta("parent"), r.meta("child")) == ("1", None)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_while_another_thread_writes_can_write(tmp_path: Path) -> None:
+    """SQLite would go by what it remembers of that thread's lock: the file would be locked for ever."""
+    store = SqliteStore(tmp_path / "store.db", busy=0.2)
+    writes, forked = threading.Event(), threading.Event()
+
+    def write() -> None:
+        """Until somebody wants the turn, or has gone on without it."""
+        with store.write() as tx:
+            tx.set_meta("thread", "wrote")
+            writes.set()
+            while not (store._turn.waiting or forked.is_set()):  # noqa: SLF001
+                forked.wait(0.001)
+
+    def write_in_child() -> bool:
+        with store.write() as tx:
+            tx.set_meta("child", "wrote")
+        return True
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    writes.wait()
+    try:
+        assert in_a_child(write_in_child)
+    finally:
+        forked.set()
+        thread.join()
+    with store.read() as tx:
+        assert [tx.meta("thread"), tx.meta("child")] == ["wrote", "wrote"]
+    store.close()

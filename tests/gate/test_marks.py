@@ -384,6 +384,22 @@ def test_a_write_interrupted_while_it_began_keeps_nobody_from_writing(
 
 
 @pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
+def test_a_batch_interrupted_while_it_began_keeps_its_thread_from_nothing(
+    kind: type[MemoryStore | SqliteStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "store.db")
+    marked = MarkedStore(store, Watermark(), Doubts())
+    monkeypatch.setattr(marked.mark, "ask_with", Once(marked.mark.ask_with))
+    with pytest.raises(KeyboardInterrupt), marked.batch():
+        pass
+    with marked.write() as tx:
+        tx.set_meta("a", "1")
+    with marked.read() as reader:
+        assert reader.meta("a") == "1"
+    marked.close()
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
 def test_a_write_that_is_over_waits_for_no_collector(
     kind: type[MemoryStore | SqliteStore], tmp_path: Path
 ) -> None:

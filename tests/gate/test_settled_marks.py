@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from sayso.gate.rows import unsettled, watermark_file
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.stream_heads import stream_id
 from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.versions import version_key
 from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark_file import Record
 from sayso.store.contract import EntryRow
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
@@ -177,5 +180,120 @@ def test_a_process_that_was_forked_meanwhile_settles_nothing(marked: MarkedStore
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+    commit(marked, 2)
+    assert known_by(path) == (2, 2)
+
+
+def commit_one(marked: MarkedStore, session: str, seq: int, *, durable: bool = True) -> None:
+    """A commit that changes this session, or none."""
+    with marked.write(durable=durable) as tx:
+        if session:
+            marked.mark.note("session", session, seq)
+        tx.add_entry(new_entry(seq))
+
+
+@pytest.fixture
+def late_end(marked: MarkedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the next commit waits for the disk, another thread ends a call. Nobody syncs that."""
+    commit_one(marked, "s", 1)
+    sync = log_sync.sync_file
+
+    def sync_and_end(file: int) -> None:
+        sync(file)
+        monkeypatch.setattr(log_sync, "sync_file", sync)
+        with ThreadPoolExecutor(1) as another:
+            another.submit(commit_one, marked, "s", 3, durable=False).result()
+
+    monkeypatch.setattr(log_sync, "sync_file", sync_and_end)
+
+
+def version_after(another_boot: Callable[[], None], path: Path) -> int:
+    another_boot()
+    return Watermark(path).version("session", "s")
+
+
+@pytest.mark.usefixtures("late_end")
+def test_what_others_commit_while_a_batch_that_changes_no_version_is_synced_does_not_count_for_good(
+    marked: MarkedStore, path: Path, another_boot: Callable[[], None]
+) -> None:
+    with marked.batch():
+        commit_one(marked, "", 2)
+    assert known_by(path) == (3, 2)
+    assert version_after(another_boot, path) == 1
+
+
+@pytest.mark.usefixtures("late_end")
+def test_what_is_not_synced_does_not_count_for_good_once_sessions_that_nobody_saw_are_ended(
+    marked: MarkedStore, path: Path, another_boot: Callable[[], None]
+) -> None:
+    commit_one(marked, "other", 2)
+    marked.mark.burn("session", {"s"}, before=marked.mark.tick)
+    assert version_after(another_boot, path) == 1
+
+
+@pytest.mark.usefixtures("late_end")
+def test_what_is_not_synced_does_not_count_for_good_in_a_log_that_is_written_again(
+    marked: MarkedStore, path: Path, another_boot: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it held for good before still does."""
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark_file, "SPARE", -10)
+        commit_one(marked, "other", 2)
+    assert known_by(path) == (3, 2)
+    assert version_after(another_boot, path) == 1
+
+
+def test_what_another_process_has_not_synced_does_not_count_for_good_in_a_log_that_is_written_again(
+    marked: MarkedStore, path: Path, another_boot: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_one(marked, "s", 1)
+    commit_one(marked, "s", 2, durable=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark_file, "SPARE", -10)
+        rewrite(path)
+    assert known_by(path) == (2, 1)
+    assert version_after(another_boot, path) == 1
+
+
+def test_a_log_that_is_written_again_just_before_it_is_locked_is_opened_again(
+    marked: MarkedStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(marked, 1)
+    lock = watermark_file.MarkFile.lock
+
+    def lock_late(file: watermark_file.MarkFile) -> None:
+        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(watermark_file, "SPARE", -10)
+            rewrite(path)
+        lock(file)
+
+    with closing(SqliteStore(path.parent / "store.db")) as store:
+        opened = MarkedStore(store, Watermark(path), Doubts())
+        monkeypatch.setattr(watermark_file.MarkFile, "lock", lock_late)
+        commit(opened, 2)
+    assert known_by(path) == (2, 2)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_whoever_is_killed_as_they_have_written_the_log_again_parts_nobody_from_it(
+    marked: MarkedStore, path: Path, looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They could not say any more that it goes on in another file."""
+    commit(marked, 1)
+    add = watermark_file.MarkFile.add
+
+    def add_unless_killed(file: watermark_file.MarkFile, records: Sequence[Record]) -> None:
+        if watermark_file._GONE_ON not in records:  # noqa: SLF001  the last thing they do
+            add(file, records)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark_file, "SPARE", -10)
+        patch.setattr(watermark_file.MarkFile, "add", add_unless_killed)
+        rewrite(path)
+    if looks:
+        other = Watermark(path)
+        other.reach(new_entry(1), raised={version_key("session", "of another"): (7, 0)})
+        assert marked.mark.version("session", "of another") == 7
     commit(marked, 2)
     assert known_by(path) == (2, 2)

@@ -6,6 +6,7 @@ crash the process (seen with 0.22). So each type is first asked for here, by one
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,6 +21,14 @@ from sayso.core.audit.opened_receipt import OpenedReceipt
 Value = TypeVar("Value")
 _lock = threading.Lock()
 _ready: set[Any] = set()
+
+
+def _begin_in_child() -> None:
+    global _lock  # noqa: PLW0603  nobody in a process that was forked gives back what another thread held
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def decode_json(content: bytes | str, kind: type[Value]) -> Value:

@@ -99,6 +99,11 @@ class Single(threading.local):
                 hint="read and write through the one that is open",
             )
 
+    @property
+    def is_inside(self) -> bool:
+        last = self._last
+        return last is not None and (inside := last()) is not None and not inside.over
+
     def begin(self, transaction: Ending) -> None:
         """This thread is in this transaction until it is over."""
         self._last = ref(transaction)

@@ -19,6 +19,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from weakref import WeakSet
 
 import msgspec
 
@@ -50,7 +51,17 @@ ROW_LASTS = 1.0
 """Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
 ROW_LASTS_UNWATCHED = 30.0
 """The same for a gate without a file, which nothing may ever move."""
+_files: WeakSet[LivePolicyFile] = WeakSet()
+
 Stamp = tuple[int, int, int, int, int]
+
+
+def _begin_in_child() -> None:
+    for file in _files:
+        file.begin_process()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class LivePolicyFile:
@@ -70,7 +81,6 @@ class LivePolicyFile:
         """What this gate decided under before its first file came."""
         self._names = tuple(map(os.fspath, awaited if path is None else (path,)))
         self._wish = wish
-        self._lock = threading.Lock()
         self._stale = True
         self._row_until = 0.0
         self._stamp: Stamp | None = None
@@ -81,6 +91,13 @@ class LivePolicyFile:
         self._row: InForce | None = None
         self._in_force: Policy | None = None
         self._policy: Policy | None = None
+        self.begin_process()
+        _files.add(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: another thread of the one that it was forked from may have been looking."""
+        self._lock = threading.Lock()
+        self._policy, self._stale = None, True
 
     def policy_now(self) -> Policy:
         """Return the policy to decide under, after one look at the file."""

@@ -14,6 +14,7 @@ import os
 import stat
 import threading
 import time
+from weakref import WeakSet
 
 import msgspec
 
@@ -42,6 +43,7 @@ MOST_KEPT = 64
 """How many workspaces are remembered; others are read again when they are needed."""
 SETTLED = 2.0
 """Seconds after its last change until a file's times tell every further one; it is read again until then."""
+_all_files: WeakSet[ProjectFiles] = WeakSet()
 Stamp = tuple[int, int, int, int, int]
 
 
@@ -60,14 +62,27 @@ class _Kept(msgspec.Struct, frozen=True):
     policy: Policy
 
 
+def _begin_in_child() -> None:
+    for files in _all_files:
+        files.begin_process()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
+
+
 class ProjectFiles:
     """The files of the workspaces of a gate, as of now. Used by many threads at once."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._told: dict[str, None] = {}
         self._untold: list[tuple[str, str]] = []
+        self.begin_process()
+        _all_files.add(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody reads."""
+        self._lock = threading.Lock()
 
     def policy_for(self, policy: Policy, workspace: str) -> Policy:
         """Return the policy for calls of this workspace: the same one unless it has a file of its own."""

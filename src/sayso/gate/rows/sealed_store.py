@@ -301,9 +301,9 @@ class MarkedStore:
         try:
             with self.unmarked.batch() as batch, self.mark.batch():
                 batch.if_lost = partial(self._withdraw_all, kept)
-                own.place, own.batch, own.kept = batch, batch, kept
-                self.mark.ask_with(batch.was_committed)
                 try:
+                    own.place, own.batch, own.kept = batch, batch, kept
+                    self.mark.ask_with(batch.was_committed)
                     yield cast("Batch", self)
                     self._prepare_commit(batch, kept)
                 finally:
@@ -325,6 +325,8 @@ class MarkedStore:
         if raised and alone:
             self.mark.hold()
         else:
+            if alone:
+                self.mark.note_covered()
             self.mark.look_again()
         if kept:
             refuse_moved_watermark(self.mark)

@@ -19,7 +19,7 @@ its versions are promised before the commit, under the number of the transaction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -76,6 +76,24 @@ def learn_passing(passing: dict[bytes, int], records: Iterable[Record]) -> None:
             passing.pop(place, None)
         elif version:
             passing[place] = version
+
+
+def with_unsynced(
+    records: Iterable[Record], unsynced: Mapping[bytes, int], found: Iterable[Record]
+) -> list[Record]:
+    """Return these, and in the place of versions that are not synced what a log says of them.
+
+    That is what it held for good before, if anything, and what counts until this machine starts again.
+    """
+    last = {one[0]: one for one in found}
+    kept: list[Record] = []
+    for one in records:
+        place = one[0]
+        if unsynced.get(place) == one[1]:
+            kept += [last[name] for name in (place, _unsynced_place(place)) if name in last]
+        else:
+            kept.append(one)
+    return kept
 
 
 # --- promised ---

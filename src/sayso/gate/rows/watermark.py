@@ -290,14 +290,15 @@ class Watermark:
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already.
 
-        Whoever committed that has not marked it: they may have died before.
+        Whoever committed that has not marked it: they may have died before. What seems to be gathered while
+        somebody reads is left of a transaction that was interrupted.
         """
         own, place = self._threads.under, version_key(kind, name)
         raised = own.raised
-        if raised is None:
-            if own.reading is not None and own.committed:
+        if own.reading is not None:
+            if own.committed:
                 self._mark_seen({place: (version, int(until))})
-        elif version > raised.get(place, (0, 0))[0]:
+        elif raised is not None and version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 
     def _mark_seen(self, seen: Raised) -> None:
@@ -348,6 +349,7 @@ class Watermark:
         """
         burned = self._versions.burn(kind, but, before=before)
         if burned:
+            self._threads.under.covered = {}  # no sync was waited for
             self.reach(raised=burned)
         return len(burned)
 

@@ -40,6 +40,7 @@ from sayso.gate.rows.unsettled import (
     record_as_counts_now,
     record_of_promise_taken_back,
     unsynced_records,
+    with_unsynced,
 )
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import NAME_BYTES, Added, MarkFile, MarkLocked, MarkReplaced, Record
@@ -173,8 +174,7 @@ class MarkLog:
                 file = self._open_file()
                 try:
                     file.lock()
-                    if file.has_news():
-                        self._take(file)
+                    self._take_news(file)
                     self._holder = holder
                     self._held = file
                 except MarkReplaced:  # the log continues in another file
@@ -266,8 +266,7 @@ class MarkLog:
     ) -> None:
         try:  # without a context manager, as this is done for every commit
             file.lock()
-            if file.has_news():
-                self._take(file)
+            self._take_news(file)
             self._add_to(file, entries, records, follow=follow)
             if entries and file.long_for(len(self._versions.known)):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
@@ -289,11 +288,28 @@ class MarkLog:
         file.write(newest, records + heads, follow=follow)
         return learn_head_records(self.heads, heads)
 
+    def _take_news(self, file: MarkFile) -> None:
+        """Read what was added, under the lock. Raise MarkReplaced if the log continues in another file."""
+        if file.has_news():
+            self._take(file)
+        if file.goes_on:
+            self._refuse_replaced(file)
+
+    def _refuse_replaced(self, file: MarkFile) -> None:
+        """Whoever wrote it again may have died before saying that they have."""
+        if file.goes_on and not file.is_at(self._path):
+            raise MarkReplaced
+
     def _open_file(self) -> MarkFile:
         """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file
+        while True:
+            with suppress(MarkReplaced):  # after it was opened, and before it was locked
+                return self._open_again()
+
+    def _open_again(self) -> MarkFile:
         try:
             file = MarkFile(self._path, make=True)
         except OSError as error:
@@ -305,19 +321,26 @@ class MarkLog:
             return self._file
         with file.hold_lock():
             known = dict(self.heads)
-            found = self._take(file)
+            found = [record_as_counts_now(one) for one in self._take(file)]
             self.heads = self.heads or known
             file.write(None, [*self._versions.records_beyond(found), *self._other_records()])
         self._file, self._left = file, OPENED_AGAIN
         return file
 
     def _shorten(self, file: MarkFile, now: float) -> None:
-        """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        """Write the log again with what is alive. Sessions that ended long ago are too old to come back.
+
+        What is not synced yet, of this process or another, still counts only until this machine starts again.
+        """
+        of_others = {*self.passing}
+        self.passing.clear()
         file.read_again()
-        self._take(file)
+        found = self._take(file)
         beside = self._other_records()
         self._versions.forget(now)
-        file.replace([*self._versions.records(), *beside])
+        file.replace([*with_unsynced(self._versions.records(), self.passing, found), *beside])
+        for place in self.passing.keys() - of_others:
+            del self.passing[place]
         self._file = None
 
     def _other_records(self) -> list[Record]:
@@ -333,11 +356,12 @@ class MarkLog:
             if self._file is None and not self._path.exists():
                 return
             self._looks -= 1
-            if self._looks >= 0 and self._file is not None and not self._file.has_news():
+            file = self._file
+            if self._looks >= 0 and file is not None and not (file.goes_on or file.has_news()):
                 return
             if self._looks < 0:
                 self._looks = LOOKED_AGAIN
-                if self._file is not None and not self._file.is_at(self._path):
+                if file is not None and not file.is_at(self._path):
                     self._file = None
             try:
                 self._read_news()
@@ -352,12 +376,14 @@ class MarkLog:
                 self._file = MarkFile(self._path, make=False)
             try:
                 self._take(self._file)
+                self._refuse_replaced(self._file)
             except MarkReplaced:  # the log continues in another file
                 self._file = None
             else:
                 return
 
     def _take(self, file: MarkFile) -> list[Record]:
+        """Learn what was added, and return the versions among it, as they stand there."""
         if file.is_unread:
             self.heads = {}
         found = file.news()
@@ -377,7 +403,7 @@ class MarkLog:
             learn_passing(self.passing, found)
         if promised:
             self._learn_promises(promised)
-        return news
+        return found
 
     def _learn_promises(self, records: Sequence[Record]) -> None:
         self.promises.learn_records(records)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError, StoreFault
 from sayso.store.sql import statements as sql
@@ -51,6 +53,20 @@ long, the next try is when the log has grown as much again, because everybody wh
 """
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
+_stores: WeakSet[SqliteStore] = WeakSet()
+
+
+def _begin_fork() -> None:
+    for store in list(_stores):
+        store.keep_others_from_writing()
+
+
+def _end_fork() -> None:
+    for store in list(_stores):
+        store.let_others_write()
+
+
+os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork)
 
 _AHEAD = {
     "metas": 'SELECT "name", "value" FROM meta WHERE "name" IN (VALUES :each)',
@@ -203,6 +219,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         file.make_store_file(self._path)
         file.set_up_file(self._path, busy=busy, upgrade=upgrade)
         self._file = file.file_identity(self._path)
+        _stores.add(self)
 
     @property
     def path(self) -> Path:
@@ -232,11 +249,25 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._commits = 0
         self._long = LONG_LOG
         """From which size of the log on to wait for readers that are in the way."""
+        self._forking: Claim | None = None
         self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
         """The rows known from the last transaction that was committed, with its connection and version."""
 
     def _connections(self) -> object:
         return self._idle
+
+    def keep_others_from_writing(self) -> None:
+        """This thread forks the process. SQLite goes by what it remembers of the locks of a process.
+
+        In one that was forked while a thread wrote, the file would be locked for ever by nobody.
+        """
+        if not (self._closed or self._forks != count_forks() or self._single.is_inside):
+            self._forking = self._turn.take(self._busy) or self._forking
+
+    def let_others_write(self) -> None:
+        if self._forking is not None and self._forks == count_forks():
+            claim, self._forking = self._forking, None
+            self._turn.give(claim)
 
     def _check_usable(self) -> None:
         super()._check_usable()

@@ -135,7 +135,7 @@ def enter_function(
             enter = partial(call_function, function, args, kwargs, folder=folder, crossing=crossing)
             done: Outcome = yield Enter(frame, enter)
         except BaseException:  # it never came to the function
-            yield Work(lambda: door.end(call, fence, "failed"))
+            yield report_end(door, call, fence, End("failed", None, None))
             raise
         finally:
             door.keeper.drop(call)
@@ -158,7 +158,9 @@ def end_of(done: Outcome) -> End:
 
 
 def report_end(door: Door, call: str, fence: int, end: End) -> Work:
-    """The work of writing down how a call ended."""
+    """The work of writing down how a call ended; none in a process that was forked inside it."""
+    if door.keeper.is_of_parent(call, fence):
+        return Work(lambda: None)
     return Work(partial(door.end, call, fence, end.state, end.result, end.unkept))
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from weakref import WeakSet
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
 from sayso.gate.telemetry import log_lease_lost
 
 BEAT = LEASE / 3
+_keepers: WeakSet[LeaseKeeper] = WeakSet()
+
+
+def _begin_in_child() -> None:
+    for keeper in _keepers:
+        keeper.begin_process()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class LeaseKeeper:
@@ -19,6 +30,15 @@ class LeaseKeeper:
     def __init__(self, beat: Callable[[str, int], None]) -> None:
         self._say = beat
         self._held: dict[str, int] = {}
+        self._of_parent: set[tuple[str, int]] = set()
+        """What was running here when this process was forked: that is for its parent to end."""
+        self.begin_process()
+        _keepers.add(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: it holds no call of the one that it was forked from, and has no thread."""
+        self._of_parent |= self._held.items()
+        self._held = {}
         self._lock = threading.Lock()
         self._beating = False
 
@@ -32,6 +52,9 @@ class LeaseKeeper:
     def drop(self, call: str) -> None:
         with self._lock:
             self._held.pop(call, None)
+
+    def is_of_parent(self, call: str, fence: int) -> bool:
+        return (call, fence) in self._of_parent
 
     def _beat(self) -> None:
         while True:

@@ -7,22 +7,39 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from weakref import WeakSet
 
 from sayso.doors.python.calls.results import Result
+
+_all_results: WeakSet[HandingOn] = WeakSet()
+
+
+def _begin_in_child() -> None:
+    for results in _all_results:
+        results.begin_process()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class HandingOn:
     """The results of calls that this process runs, for those who are under way."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._under_way: dict[object, float] = {}
         self._results: dict[str, tuple[float, Result]] = {}
+        self.begin_process()
+        _all_results.add(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody holds the lock."""
+        self._lock = threading.Lock()
 
     @property
     def held(self) -> int:
