@@ -69,7 +69,7 @@ def _unit(series: Series, value: int) -> str:
 
 def scale_table(measured: Measured) -> Table:
     headings = ("store", "agents", "of", "services", "history", "calls/s", "p50", "p99", "CPU", "memory")
-    table = Table(box=SIMPLE_HEAD, padding=0, title=f"{measured.seconds:g} seconds each")
+    table = Table(box=SIMPLE_HEAD, padding=0, title=f"{measured.seconds:g} s each")
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=True, justify="right" if number else "left")
     for point in measured.points:

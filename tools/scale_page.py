@@ -85,17 +85,17 @@ def describe_measured(measured: Measured) -> str:
 
 # --- the chart ---
 
-PANEL_WIDTH, PANEL_HEIGHT, MARGIN, TOP = 300, 170, 24, 64
-PANELS: dict[Series, str] = {
-    "agents": "by agents, on one service",
-    "services": "by services, with {crew} agents",
-    "history": "by entries in the store, with {crew} agents",
+PANEL_WIDTH, PANEL_HEIGHT, MARGIN, TOP, GAP = 300, 150, 24, 70, 62
+ROWS: dict[Series, str] = {
+    "agents": "By the number of agents, on one service",
+    "services": "By the number of services, with {crew} agents",
+    "history": "By the entries in the store, with {crew} agents",
 }
-ROWS = ("Calls a second", "p99 in ms")
+COLUMNS = ("calls a second", "p99 in ms (99 in 100 calls are quicker)")
 STYLE = """
     .paper { fill: #ffffff } .ink { fill: #1f2328 } .faint { fill: #59636e } .line { stroke: #d1d9e0 }
     .SQLite { fill: #0969da } .PostgreSQL { fill: #bc4c00 }
-    text { font: 11px system-ui, sans-serif } .title { font-size: 13px; font-weight: 600 }
+    text { font: 14px system-ui, sans-serif } .title { font-weight: 600 } .value { font-size: 12px }
     @media (prefers-color-scheme: dark) {
       .paper { fill: #0d1117 } .ink { fill: #e6edf3 } .faint { fill: #9198a1 } .line { stroke: #3d444d }
       .SQLite { fill: #4493f8 } .PostgreSQL { fill: #f0883e }
@@ -103,33 +103,38 @@ STYLE = """
 
 
 def draw_chart(measured: Measured) -> str:
-    """Draw six small charts: calls a second and p99 against agents, services and history."""
-    width = MARGIN + len(PANELS) * (PANEL_WIDTH + MARGIN)
-    height = TOP + len(ROWS) * (PANEL_HEIGHT + 60) - 20
+    """Draw six small charts: calls a second and p99 against agents, services and history.
+
+    Two beside each other, and no more, so that they can be read on a phone.
+    """
+    width = MARGIN + len(COLUMNS) * (PANEL_WIDTH + MARGIN)
+    height = TOP + len(ROWS) * (PANEL_HEIGHT + GAP) - 10
     crew = next((p.figures.agents for p in measured.points if p.series == "services"), 0)
     machine = f"{measured.machine['processors']} processors for everything"
     body = [
         f'<rect class="paper" width="{width}" height="{height}" rx="6"/>',
         _text(MARGIN, 26, "What one machine carries", "ink title"),
-        _text(MARGIN, 44, f"{machine}, {measured.machine['python']}, {measured.date}", "faint"),
+        _text(MARGIN, 46, f"{machine}, {measured.machine['python']}, {measured.date}", "faint"),
     ]
     for number, store in enumerate(STORES):
-        x = width - 200 + number * 90
+        x = width - 200 + number * 85
         body += [
-            f'<rect class="{store}" x="{x}" y="17" width="10" height="10"/>',
-            _text(x + 15, 26, store, "ink"),
+            f'<rect class="{store}" x="{x}" y="15" width="12" height="12"/>',
+            _text(x + 17, 26, store, "ink"),
         ]
-    for row, what in enumerate(ROWS):
-        top = TOP + row * (PANEL_HEIGHT + 60)
-        for column, (series, title) in enumerate(PANELS.items()):
-            points = [point for point in measured.points if point.series == series]
+    for row, (series, title) in enumerate(ROWS.items()):
+        top = TOP + row * (PANEL_HEIGHT + GAP)
+        points = [point for point in measured.points if point.series == series]
+        body.append(_text(MARGIN, top + 10, title.format(crew=crew), "ink title"))
+        for column, what in enumerate(COLUMNS):
             left = MARGIN + column * (PANEL_WIDTH + MARGIN)
-            body.append(_text(left, top + 12, f"{what}, {title.format(crew=crew)}", "ink"))
-            body += _draw_panel(points, left, top + 30, quick=row == 0)
+            body.append(_text(left, top + 30, what, "faint"))
+            body += _draw_panel(points, left, top + 38, quick=column == 0)
     lines = "\n  ".join(body)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="Calls a second and p99 against agents, services and history">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label="Calls a second and p99 against agents, services and history">\n'
         f"  <style>{STYLE}\n  </style>\n  {lines}\n</svg>\n"
     )
 
@@ -156,7 +161,7 @@ def _draw_panel(points: Sequence[Point], left: int, top: int, *, quick: bool) ->
                 place = f'x="{x + 1:.1f}" y="{foot - tall:.1f}" width="{bar - 2:.1f}" height="{tall:.1f}"'
                 drawn += [
                     f'<rect class="{store}" {place}/>',
-                    _text(x + bar / 2, foot - tall - 4, f"{figure:,.0f}", "ink", centred=True),
+                    _text(x + bar / 2, foot - tall - 4, f"{figure:,.0f}", "ink value", centred=True),
                 ]
     return drawn
 

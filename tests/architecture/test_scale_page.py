@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -33,6 +34,13 @@ def test_the_chart_is_a_picture_for_light_and_dark() -> None:
     text = CHART.read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).tag.endswith("svg")  # noqa: S314  our own file
     assert "prefers-color-scheme: dark" in text
+
+
+def test_the_chart_can_be_read_on_a_phone() -> None:
+    text = CHART.read_text(encoding="utf-8")
+    width = float(ElementTree.fromstring(text).attrib["width"])  # noqa: S314  our own file
+    smallest = min(map(int, re.findall(r"font(?:-size)?: (\d+)px", text)))
+    assert smallest * 390 / width >= 6.5, "a phone is 390 wide, and the chart shrinks to that"
 
 
 def test_no_store_or_series_is_missing_from_the_figures() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import start_call
@@ -56,3 +56,33 @@ def test_rules_are_told_in_plain_words(desk: Desk, signed_in: SignedIn) -> None:
     page.goto(desk.url + "/figures")
     expect(page.locator("main")).to_contain_text("1 question asked, 0 avoided by earlier answers.")
     expect(page.locator("main")).to_contain_text("denied without asking")
+
+
+def test_a_search_that_finds_nothing_yet_says_so_and_gives_way_to_the_next(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    desk.push(desk.session())
+    page = signed_in("/history")
+    held: list[Route] = []
+
+    def search(route: Route) -> None:
+        """The first page of the search is empty and leads to another, which is held back."""
+        if "before=" in route.request.url:
+            held.append(route)
+        else:
+            more = '</v1/history?limit=50&text=nothing&before=main%3A4>; rel="next"'
+            route.fulfill(json=[], headers={"Link": more})
+
+    expect(page.locator("tbody tr.opens")).to_have_count(1)
+    page.route(re.compile(r"/v1/history\?.*text=nothing"), search)
+    page.get_by_role("searchbox").fill("nothing")
+    expect(page.get_by_role("status").filter(has_text="none matches yet")).to_be_visible()
+    expect(page.locator("tbody tr.opens")).to_have_count(0)
+    page.get_by_role("searchbox").fill("")
+    expect(page.locator("tbody tr.opens")).to_have_count(1)
+    (last,) = held
+    with page.expect_response(last.request.url):
+        last.fulfill(json=[], headers={"Link": '</v1/history?text=nothing&before=main%3A3>; rel="next"'})
+    page.get_by_role("searchbox").fill("git push")
+    expect(page.locator("tbody tr.opens")).to_have_count(1)
+    assert held == [last], "nobody looks for it any more"

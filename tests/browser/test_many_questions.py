@@ -51,6 +51,14 @@ def open_together(page: Page) -> None:
     expect(page.get_by_role("heading", name=re.compile("like this: archive_mail"))).to_be_visible()
 
 
+def test_a_row_of_commands_shows_how_they_begin(desk: Desk, signed_in: SignedIn) -> None:
+    session = desk.session()
+    for number in range(ALIKE):
+        desk.ask(session, "git.push_force", command=f"git push --force origin feature-{number}")
+    page = signed_in()
+    expect(page.get_by_role("button", name="8 like this: shell git push --force origin …")).to_be_visible()
+
+
 def answers(desk: Desk, questions: list[str]) -> list[str | None]:
     return [load_question_row(desk.gate, one).answer for one in questions]
 

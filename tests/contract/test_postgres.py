@@ -10,14 +10,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psycopg
+import psycopg_pool
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError
-from sayso.store.postgres.store import PostgresStore
+from sayso.store.postgres.store import MOMENT, PostgresStore
 from tests.contract import rows
 from tests.support.interrupts import Once
 from tests.support.postgres_place import Server, new_schema
@@ -58,6 +60,36 @@ def test_a_server_that_was_restarted_is_used_again() -> None:
             assert w.meta("before") == "1"
             w.set_meta("after", "1")
         assert store.wait_for_change(seen, PATIENCE) != seen
+
+
+def test_while_the_server_is_away_only_the_first_waits_for_a_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[float | None] = []
+    ask = psycopg_pool.ConnectionPool.getconn
+
+    def getconn(pool: psycopg_pool.ConnectionPool[Any], timeout: float | None = None) -> object:
+        asked.append(timeout)
+        return ask(pool, timeout)
+
+    with closing(Server()) as server, closing(PostgresStore(new_schema(server.address), busy=2.0)) as store:
+        with store.write() as w:
+            w.set_meta("before", "1")
+        server.stop()
+        with pytest.raises(StoreError), store.read():
+            pytest.fail("a transaction without a server")
+        monkeypatch.setattr(psycopg_pool.ConnectionPool, "getconn", getconn)
+        for _ in range(3):
+            with pytest.raises(StoreError, match="no server answers there"), store.read():
+                pytest.fail("a transaction without a server")
+        assert set(asked) == {MOMENT}
+        server.start()
+        with store.read() as r:
+            assert r.meta("before") == "1"
+        asked.clear()
+        with store.read() as r:
+            assert r.meta("before") == "1"
+        assert asked == [None], "back to the usual patience"
 
 
 @pytest.mark.parametrize("begins", ["read", "write", "batch"])

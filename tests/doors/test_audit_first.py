@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from sayso import Sayso
+from sayso.doors.python.calls.results import EndUnrecorded
 from sayso.doors.python.workflow import Step
 from sayso.gate.open import open_gate
 from sayso.policy import load_file
-from sayso.store.contract import StoreError
+from sayso.store.contract import CallRow, StoreError
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.gates import KEY
 from tests.support.people import Person
@@ -87,3 +88,30 @@ def test_a_click_whose_entry_cannot_be_written_covers_nothing(gate: Sayso, ran: 
     with pytest.raises(StoreError), gate.user_initiated("dashboard.send"):
         ran.append("clicked")
     assert ran == ["first", "second"]
+
+
+def test_a_call_whose_end_cannot_be_written_says_that_it_began(
+    policy: Path, tmp_path: Path, ran: list[str]
+) -> None:
+    place = tmp_path / "s.db"
+    with Sayso(open_gate(load_file(policy), SqliteStore(place), key=KEY), [Person("always")]) as opened:
+
+        @opened.requires_consent("mail.send", risk="moderate", wait=60)
+        def send(to: str) -> None:
+            ran.append(to)
+            full(place, FULL)
+
+        with pytest.raises(EndUnrecorded, match="began") as direct:
+            send("first")
+        full(place, "DROP TRIGGER full")
+        result = opened.run("send", {"to": "second"})
+        full(place, "DROP TRIGGER full")
+        with opened.gate.store.read() as tx:
+            calls = {row.id: row.state for row in tx.every(CallRow)}
+    assert ran == ["first", "second"]
+    assert result.status == "error"
+    for text in (str(direct.value), result.reason or ""):
+        assert "began" in text
+        assert "nothing was allowed" not in text
+    assert set(calls.values()) == {"running"}, "nobody claims to know how they ended"
+    assert result.operation_id in calls

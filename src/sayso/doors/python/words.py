@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from sayso.core.words import LONGEST_NAME, visible
 
+END_UNRECORDED = "find out what it did before you make it again; `sayso calls` shows it until you resolve it"
+
+
+def end_unrecorded(call: str, why: str) -> str:
+    return f"{call} began, and how it ended could not be recorded: {why}"
+
+
 RESULT_DROPPED = "results are kept for 24 hours"
 
 

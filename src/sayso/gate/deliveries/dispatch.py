@@ -275,6 +275,9 @@ class Dispatcher:
                     mark = self._gate.store.wait_for_change(mark, LOOK_AGAIN)
             except _HasLeft:
                 raise
+            except SaysoError as error:  # an outage of the store, mostly
+                log.warning("sending failed: %s", error)
+                self._over.wait(LOOK_AGAIN)
             except Exception:
                 log.exception("sending failed")
                 self._over.wait(LOOK_AGAIN)
@@ -287,6 +290,8 @@ class Dispatcher:
                     if surface.name not in self._joined:
                         self._joined.add(surface.name)
                         self._run(f"sayso-{surface.name}", partial(self._serve_joined, surface.name))
+            except SaysoError as error:
+                log.warning("looking for surfaces failed: %s", error)
             except Exception:
                 log.exception("looking for surfaces failed")
             self._over.wait(LOOK_AGAIN)

@@ -78,7 +78,8 @@ def issue_token(
         raise SaysoError("only a host tells what its user typed, so only a host's token can be assured")
     if rate is not None and (role == "operator" or not 0 < rate <= MOST_CALLS):
         raise SaysoError(
-            f"a token may make up to {MOST_CALLS:,} calls a second, and an operator's is never limited"
+            f"a token may make more than 0 and up to {MOST_CALLS:,} calls a second, "
+            "and an operator's is never limited"
         )
     secret = f"{secret_prefix(role)}{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:

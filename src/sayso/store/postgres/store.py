@@ -44,6 +44,12 @@ PROBE_INTERVAL = 0.25
 Well under the bound, which leaves time for a lost connection to be made again.
 """
 
+MOMENT = 0.05
+"""How long, in seconds, to wait for a connection while the server is away.
+
+Otherwise a call would wait behind every transaction that waits for the pool before it.
+"""
+
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW}, ''"
 _WRITE = f"BEGIN; {NOW_AND_NAME}"
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('claim/' || current_schema() || '/' || $1, 0))"
@@ -92,6 +98,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         super()._start()
         self._pool = None
         self._claims = None
+        self._away = False
+        """The server did not answer when it was last asked: then nobody waits long for the pool."""
         self._lost: deque[TalkingConnection] = deque()
         """Closed, and not given back."""
 
@@ -215,15 +223,26 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         while self._lost:
             with suppress(IndexError):  # another thread was quicker
                 self._give_back(self._lost.pop())
+        pool = self._open_pool()
+        while True:
+            away = self._away
+            try:
+                return pool.getconn(MOMENT if away else None)
+            except psycopg_pool.PoolTimeout as error:
+                self._check_server()
+                if not away:
+                    raise StoreBusy(
+                        f"all {self._most} connections to {self._place} are in use", hint="try again"
+                    ) from error
+
+    def _check_server(self) -> None:
+        """Raise what is wrong with the server, if it does not answer; remember it until it does again."""
         try:
-            return self._open_pool().getconn()
-        except psycopg_pool.PoolTimeout as error:
-            server.connect_to_server(
-                self._dsn, busy=self._busy
-            ).close()  # says what is wrong, if the server is
-            raise StoreBusy(
-                f"all {self._most} connections to {self._place} are in use", hint="try again"
-            ) from error
+            server.connect_to_server(self._dsn, busy=self._busy).close()
+        except StoreError:
+            self._away = True
+            raise
+        self._away = False
 
     def _give_back(self, connection: TalkingConnection) -> None:
         pool = self._open_pool()

@@ -18,7 +18,13 @@ from sayso.core.session import OuterCall, Scope
 from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability, call_function
 from sayso.doors.python.calls.door import Door, PendingAsk, WaitResult
-from sayso.doors.python.calls.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout
+from sayso.doors.python.calls.results import (
+    Ambiguous,
+    ConsentDenied,
+    ConsentRequired,
+    ConsentTimeout,
+    EndUnrecorded,
+)
 from sayso.doors.python.calls.scope import (
     Frame,
     Job,
@@ -34,6 +40,7 @@ from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Wait, Work
 from sayso.doors.python.values.plain import keep_result
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import AskingSpan, RunningSpan
+from sayso.store.contract import StoreError
 
 TAKEN_OVER = "somebody else has gone on with this run"
 
@@ -161,7 +168,15 @@ def report_end(door: Door, call: str, fence: int, end: End) -> Work:
     """The work of writing down how a call ended; none in a process that was forked inside it."""
     if door.keeper.is_of_parent(call, fence):
         return Work(lambda: None)
-    return Work(partial(door.end, call, fence, end.state, end.result, end.unkept))
+    return Work(partial(_record_end, door, call, fence, end))
+
+
+def _record_end(door: Door, call: str, fence: int, end: End) -> None:
+    """Write down how it ended. It has run, so an error must not say otherwise."""
+    try:
+        door.end(call, fence, end.state, end.result, end.unkept)
+    except StoreError as error:
+        raise EndUnrecorded(call, error.message) from error
 
 
 def error_text(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from sayso.core.model import Risk
 from sayso.core.rulebook import BLOCKING
 from sayso.doors.python import words
 from sayso.doors.python.values.plain import NotPlain, write_result
+from sayso.store.contract import StoreError
 
 Status = Literal["ok", "denied", "blocked", "timeout", "error"]
 
@@ -52,6 +53,15 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
             return told | {"value": write_result(self.value)}
         except NotPlain as error:
             return told | {"reason": words.not_passed_on(str(error))}
+
+
+class EndUnrecorded(StoreError):
+    """The call ran, or part of it did, but the store could not record how it ended."""
+
+    code = "end_unrecorded"
+
+    def __init__(self, call: str, why: str) -> None:
+        super().__init__(words.end_unrecorded(call, why), hint=words.END_UNRECORDED)
 
 
 class ConsentRequired(SaysoError):

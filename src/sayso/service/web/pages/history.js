@@ -9,6 +9,7 @@ import {
   empty,
   fill,
   line,
+  loading,
   openByRow,
   RESULTS,
   risk,
@@ -109,6 +110,13 @@ export function view(place) {
 }
 
 /**
+ * What is looked for in a place: a search that looks through much gives way to the next one.
+ *
+ * @type {WeakMap<Element, Query>}
+ */
+const newest = new WeakMap();
+
+/**
  * A table of calls in this place, those decided last first.
  *
  * @param {Element} place
@@ -116,6 +124,9 @@ export function view(place) {
  * @param {Child} none what is shown if there is none
  */
 export function decisions(place, query, none) {
+  const search = { ...query };
+  newest.set(place, search);
+  const wanted = () => newest.get(place) === search;
   /**
    * @param {Page<Sayso.HistoryEntry>} page
    * @returns {Child}
@@ -124,14 +135,18 @@ export function decisions(place, query, none) {
     if (!rows.length) return none;
     const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
     const older = act("Show older ones", { class: "plain" }, async () => {
-      const next = more && (await someRows(await more()));
+      const next = more && (await someRows(await more(), wanted));
       made.querySelector("tbody")?.append(...(next?.rows ?? []).flatMap(row));
       more = next?.more ?? null;
       if (!more) older.remove();
     });
     return [made, more && older];
   };
-  const read = async () => someRows(await readPage("/v1/history", { limit: 50, ...query }));
+  const read = async () => {
+    const found = await readPage("/v1/history", { limit: 50, ...search });
+    if (!found.rows.length && found.more && wanted()) show(place, loading("older calls; none matches yet"));
+    return someRows(found, wanted);
+  };
   return fill(place, "the history", read, draw);
 }
 
@@ -139,9 +154,10 @@ export function decisions(place, query, none) {
  * The page, or the first after it that holds something: a search may look through much and find nothing yet.
  *
  * @param {Page<Sayso.HistoryEntry>} found
+ * @param {() => boolean} wanted
  */
-async function someRows(found) {
-  while (!found.rows.length && found.more) found = await found.more();
+async function someRows(found, wanted) {
+  while (!found.rows.length && found.more && wanted()) found = await found.more();
   return found;
 }
 

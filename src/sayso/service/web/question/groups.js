@@ -31,7 +31,8 @@ export function mayJoin(question) {
 }
 
 /**
- * What these have in common, in a line: their tool, and the arguments that are the same in all of them.
+ * What these have in common, in a line: their tool, how their command lines begin, and the arguments that are the
+ * same in all of them.
  *
  * @param {Question[]} members
  */
@@ -41,7 +42,21 @@ export function sharedBy(members) {
   const same = Object.entries(first.arguments).filter(
     ([name, value]) => value !== Object(value) && rest.every((one) => one.arguments[name] === value),
   );
-  return [first.tool, same.map(([name, value]) => `${name} ${value}`).join(", ")].filter(Boolean).join(" ");
+  const shared = same.map(([name, value]) => `${name} ${value}`).join(", ");
+  return [first.tool, sharedBeginning(members.map((one) => one.command ?? "")), shared]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/**
+ * The words that all these command lines begin with.
+ *
+ * @param {string[]} lines
+ */
+function sharedBeginning(lines) {
+  const [first = [], ...rest] = lines.map((line) => line.split(" "));
+  const differs = first.findIndex((word, at) => rest.some((words) => words[at] !== word));
+  return differs > 0 ? `${first.slice(0, differs).join(" ")} …` : "";
 }
 
 /**
