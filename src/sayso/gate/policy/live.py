@@ -19,7 +19,6 @@ import os
 import threading
 import time
 from pathlib import Path
-from weakref import WeakSet
 
 import msgspec
 
@@ -27,6 +26,7 @@ from sayso.core.audit import events
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
 from sayso.gate import words
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.gate import Gate, PolicyMoved, writing
 from sayso.gate.policy.in_force import (
     MOST_TOLD,
@@ -51,17 +51,8 @@ ROW_LASTS = 1.0
 """Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
 ROW_LASTS_UNWATCHED = 30.0
 """The same for a gate without a file, which nothing may ever move."""
-_files: WeakSet[LivePolicyFile] = WeakSet()
 
 Stamp = tuple[int, int, int, int, int]
-
-
-def _begin_in_child() -> None:
-    for file in _files:
-        file.begin_process()
-
-
-os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class LivePolicyFile:
@@ -91,8 +82,7 @@ class LivePolicyFile:
         self._row: InForce | None = None
         self._in_force: Policy | None = None
         self._policy: Policy | None = None
-        self.begin_process()
-        _files.add(self)
+        begin_in_each_process(self)
 
     def begin_process(self) -> None:
         """Begin in a new process: another thread of the one that it was forked from may have been looking."""

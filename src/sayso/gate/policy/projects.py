@@ -14,7 +14,6 @@ import os
 import stat
 import threading
 import time
-from weakref import WeakSet
 
 import msgspec
 
@@ -28,6 +27,7 @@ from sayso.core.policy import Policy, Tool
 from sayso.core.session import View
 from sayso.core.words import visible
 from sayso.gate import words
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.telemetry import log_policy_alert
@@ -43,7 +43,6 @@ MOST_KEPT = 64
 """How many workspaces are remembered; others are read again when they are needed."""
 SETTLED = 2.0
 """Seconds after its last change until a file's times tell every further one; it is read again until then."""
-_all_files: WeakSet[ProjectFiles] = WeakSet()
 Stamp = tuple[int, int, int, int, int]
 
 
@@ -62,14 +61,6 @@ class _Kept(msgspec.Struct, frozen=True):
     policy: Policy
 
 
-def _begin_in_child() -> None:
-    for files in _all_files:
-        files.begin_process()
-
-
-os.register_at_fork(after_in_child=_begin_in_child)
-
-
 class ProjectFiles:
     """The files of the workspaces of a gate, as of now. Used by many threads at once."""
 
@@ -77,8 +68,7 @@ class ProjectFiles:
         self._kept: dict[str, _Kept] = {}
         self._told: dict[str, None] = {}
         self._untold: list[tuple[str, str]] = []
-        self.begin_process()
-        _all_files.add(self)
+        begin_in_each_process(self)
 
     def begin_process(self) -> None:
         """Begin in a new process: nobody reads."""

@@ -11,14 +11,13 @@
 from __future__ import annotations
 
 import errno
-import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from weakref import WeakSet
 
 from sayso.core.audit.entry import MAIN
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.rows.stream_heads import (
     HASH_KEPT,
     StreamHeads,
@@ -54,15 +53,6 @@ _CANNOT_OPEN = (errno.EMFILE, errno.ENFILE, errno.EACCES)
 """Why a file may not be opened that is there: what is open of it can be used all the same."""
 
 _MAIN = stream_id(MAIN)
-_logs: WeakSet[MarkLog] = WeakSet()
-
-
-def _begin_in_child() -> None:
-    for log in _logs:
-        log.begin_process()
-
-
-os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class MarkLog:
@@ -76,8 +66,7 @@ class MarkLog:
         self.promises = Promises()
         self.passing: dict[bytes, int] = {}
         """Versions that others have added until the machine starts again. They may have died since."""
-        self.begin_process()
-        _logs.add(self)
+        begin_in_each_process(self)
 
     def begin_process(self) -> None:
         """Begin in a new process: no file is open, nobody holds the guard."""

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
-from weakref import WeakSet
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.telemetry import log_lease_lost
 
 BEAT = LEASE / 3
-_keepers: WeakSet[LeaseKeeper] = WeakSet()
-
-
-def _begin_in_child() -> None:
-    for keeper in _keepers:
-        keeper.begin_process()
-
-
-os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class LeaseKeeper:
@@ -32,8 +22,7 @@ class LeaseKeeper:
         self._held: dict[str, int] = {}
         self._of_parent: set[tuple[str, int]] = set()
         """What was running here when this process was forked: that is for its parent to end."""
-        self.begin_process()
-        _keepers.add(self)
+        begin_in_each_process(self)
 
     def begin_process(self) -> None:
         """Begin in a new process: it holds no call of the one that it was forked from, and has no thread."""

@@ -7,25 +7,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from weakref import WeakSet
 
 from sayso.doors.python.calls.results import Result
-
-_all_results: WeakSet[HandingOn] = WeakSet()
-
-
-def _begin_in_child() -> None:
-    for results in _all_results:
-        results.begin_process()
-
-
-os.register_at_fork(after_in_child=_begin_in_child)
+from sayso.gate.forks import begin_in_each_process
 
 
 class HandingOn:
@@ -34,8 +23,7 @@ class HandingOn:
     def __init__(self) -> None:
         self._under_way: dict[object, float] = {}
         self._results: dict[str, tuple[float, Result]] = {}
-        self.begin_process()
-        _all_results.add(self)
+        begin_in_each_process(self)
 
     def begin_process(self) -> None:
         """Begin in a new process: nobody holds the lock."""
