@@ -14,6 +14,7 @@ from sayso.cli.options import JsonOption
 from sayso.cli.policy_choice import print_note
 from sayso.cli.short_ids import StoreOption
 from sayso.cli.store_places import ADDRESSES, find_store_place, is_store_address
+from sayso.cli.views.wrapping import echo_line
 
 if TYPE_CHECKING:
     from sayso.gate.rows.keys import SigningKey
@@ -269,5 +270,8 @@ def _store_contents(tx: Reader) -> dict[str, Any]:
 def _print_result(as_json: bool, told: dict[str, Any], lines: list[str]) -> None:
     import json
 
-    for line in [json.dumps(told, ensure_ascii=False)] if as_json else lines:
-        typer.echo(line)
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    for line in lines:
+        echo_line(line)
