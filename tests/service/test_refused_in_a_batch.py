@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,3 +58,17 @@ def test_others_in_the_batch_of_a_refused_request_are_answered_as_if_it_were_not
     ]
     for one, answer in zip(asked, send_together(service, asked), strict=True):
         check(one, answer)
+
+
+@pytest.mark.parametrize(
+    ("who", "field"), [("agent", "call_id"), ("host", "effect_key"), ("host", "run"), ("host", "session")]
+)
+def test_half_of_a_surrogate_pair_names_nothing_and_comes_to_no_batch(
+    service: Service, who: str, field: str
+) -> None:
+    said = {"tool": READ["tool"], "args": {}, field: "\ud800"}
+    if who == "host":
+        said = {"session": service.opened(), **said}
+    sent = {"content": json.dumps(said).encode(), "headers": {"Content-Type": "application/json"}}
+    answer = service.request(who, "POST", "/v1/calls", **sent)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")

@@ -63,7 +63,7 @@ from sayso.service.http.endpoints import (
 )
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
-from sayso.service.http.names import SPELLED_NUL, refuse_nul
+from sayso.service.http.names import may_be_unnameable, refuse_nul, refuse_unnameable
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
@@ -368,8 +368,8 @@ async def _body(running: ServiceState, endpoint: Endpoint, request: HttpRequest,
     except msgspec.ValidationError as error:
         hint = hint_for(str(error), endpoint.body)
         raise RequestRefused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
-    if SPELLED_NUL in raw:
-        refuse_nul(body, 400 if endpoint.authzen else 404)
+    if may_be_unnameable(raw):
+        refuse_unnameable(body, 400 if endpoint.authzen else 404)
     return body
 
 
