@@ -25,8 +25,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.rows import unsettled
 from sayso.gate.rows.keys import make_key
+from sayso.gate.rows.mark import unsettled
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session

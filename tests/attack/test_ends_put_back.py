@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
-from sayso.gate.rows import unsettled
+from sayso.gate.rows.mark import unsettled
 from sayso.gate.sessions.sessions import open_session
 from tests.support.answers import answer_question
 from tests.support.by_hand import Place, sqlite_place

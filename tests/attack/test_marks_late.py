@@ -16,10 +16,11 @@ import pytest
 
 from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger.start import start_call
-from sayso.gate.rows import unsettled, watermark_file
-from sayso.gate.rows.versions import version_key
-from sayso.gate.rows.watermark import Watermark
-from sayso.gate.rows.watermark_log import OPENED_AGAIN
+from sayso.gate.rows.mark import file as watermark_file
+from sayso.gate.rows.mark import unsettled
+from sayso.gate.rows.mark.log import OPENED_AGAIN
+from sayso.gate.rows.mark.versions import version_key
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
 from sayso.store.contract import EntryRow, FateUnknown, StoreBusy, StoreError
 from tests.support.by_hand import Place

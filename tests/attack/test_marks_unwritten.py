@@ -17,12 +17,13 @@ from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.explain import preview_decision
-from sayso.gate.rows import unsettled, watermark_log
+from sayso.gate.rows.mark import log as watermark_log
+from sayso.gate.rows.mark import unsettled
+from sayso.gate.rows.mark.file import MarkFile
+from sayso.gate.rows.mark.log import MarkLog
+from sayso.gate.rows.mark.versions import version_key
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.sessions import RowSelection, load_session
-from sayso.gate.rows.versions import version_key
-from sayso.gate.rows.watermark import Watermark
-from sayso.gate.rows.watermark_file import MarkFile
-from sayso.gate.rows.watermark_log import MarkLog
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import EntryRow, StoreError
 from sayso.store.sqlite import log_sync

@@ -21,7 +21,7 @@ from sayso.gate.people.passkeys import (
     require_passkeys,
     verify_passkey,
 )
-from sayso.gate.rows import watermark_file
+from sayso.gate.rows.mark import file as watermark_file
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.copy import copy_store

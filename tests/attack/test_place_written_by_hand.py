@@ -21,8 +21,8 @@ from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import audit_gate, open_gate
 from sayso.gate.people.tokens import find_token, issue_token, revoke_token
+from sayso.gate.rows.mark.finding import watermark_at
 from sayso.gate.rows.moves import StoreMoved, load_move_seal
-from sayso.gate.rows.watermark import watermark_at
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.copy import copy_store, unseal_store

@@ -14,9 +14,9 @@ import pytest
 from sayso import Sayso
 from sayso.core.errors import SaysoError
 from sayso.gate.open import open_gate
-from sayso.gate.rows import watermark_file
+from sayso.gate.rows.mark import file as watermark_file
+from sayso.gate.rows.mark.versions import FORGOTTEN_AFTER
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.versions import FORGOTTEN_AFTER
 from sayso.gate.sealed_values import is_value
 from sayso.gate.sessions.reopen import OtherSession
 from sayso.gate.sessions.sessions import open_session

@@ -17,7 +17,7 @@ from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.read import UnknownQuestion
-from sayso.gate.rows.watermark_log import OPENED_AGAIN
+from sayso.gate.rows.mark.log import OPENED_AGAIN
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.rows import watermark_file
+from sayso.gate.rows.mark import file as watermark_file
+from sayso.gate.rows.mark.file import MarkFile
+from sayso.gate.rows.mark.versions import version_key
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.versions import version_key
-from sayso.gate.rows.watermark import Watermark
-from sayso.gate.rows.watermark_file import MarkFile
 from sayso.store.contract import Store, StoreBusy, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore

@@ -16,15 +16,16 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate.rows import unsettled, watermark_file
+from sayso.gate.rows.mark import file as watermark_file
+from sayso.gate.rows.mark import unsettled
+from sayso.gate.rows.mark.file import MarkFile, Record
+from sayso.gate.rows.mark.log import OPENED_AGAIN
+from sayso.gate.rows.mark.stream_heads import stream_id
+from sayso.gate.rows.mark.versions import FORGOTTEN_AFTER, Versions, version_key
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.stream_heads import stream_id
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.versions import FORGOTTEN_AFTER, Versions, version_key
-from sayso.gate.rows.watermark import Watermark
-from sayso.gate.rows.watermark_file import MarkFile, Record
-from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow, StoreBusy
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore

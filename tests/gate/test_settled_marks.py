@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.rows import unsettled, watermark_file
+from sayso.gate.rows.mark import file as watermark_file
+from sayso.gate.rows.mark import unsettled
+from sayso.gate.rows.mark.file import Record
+from sayso.gate.rows.mark.stream_heads import stream_id
+from sayso.gate.rows.mark.versions import version_key
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.stream_heads import stream_id
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.versions import version_key
-from sayso.gate.rows.watermark import Watermark
-from sayso.gate.rows.watermark_file import Record
 from sayso.store.contract import EntryRow
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore

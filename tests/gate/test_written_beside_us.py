@@ -12,8 +12,8 @@ import pytest
 
 from sayso.gate.gate import Gate, load_reviews, writing
 from sayso.gate.open import open_gate
-from sayso.gate.rows.versions import Raised
-from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.mark.versions import Raised
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.sealed_values import TamperedValue, read_value, value_name, write_value
 from sayso.policy import load_preset
 from sayso.store.contract import ReviewRow, Writer

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sayso.gate import call_rows
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.row_seals import Sealer
-from sayso.gate.rows.watermark import Watermark
 from tests.property.row_acts import ACTS
 from tests.property.row_attacks import Life
 from tests.property.row_endings import ENDINGS, POLICY

@@ -20,6 +20,7 @@ from sayso.core.team import IdentityProvider
 from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
+from sayso.gate.rows.mark.watermark import EPOCH_ROW, Watermark
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.sessions import (
@@ -31,7 +32,6 @@ from sayso.gate.rows.sessions import (
     save_session,
 )
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.watermark import EPOCH_ROW, Watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Reader, SessionRow, Store, Writer
 

@@ -15,25 +15,21 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate import words
-from sayso.gate.epoch import enter_epoch
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.acting_policy import PolicySource, hold_to_policy_in_force, watch_policy
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, note_preset
 from sayso.gate.policy.projects import ProjectFiles
+from sayso.gate.rows.epoch import enter_epoch
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
+from sayso.gate.rows.mark.finding import load_watermark
+from sayso.gate.rows.mark.watermark import EPOCH, Watermark, parse_epoch
 from sayso.gate.rows.moves import refuse_moved_store
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.tampering import Doubts, mac_key
-from sayso.gate.rows.watermark import (
-    EPOCH,
-    Watermark,
-    load_watermark,
-    parse_epoch,
-)
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
 

@@ -21,9 +21,9 @@ from sayso.core.grants import Grant
 from sayso.core.model import Request
 from sayso.core.session import Denial, SessionHead
 from sayso.gate import words
+from sayso.gate.rows.mark.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.tampering import Doubts, compute_seal, seal_matches
-from sayso.gate.rows.versions import FORGOTTEN_AFTER
-from sayso.gate.rows.watermark import Watermark
 from sayso.store.contract import UNKNOWN_EXPIRY, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MAC_BYTES = 32

@@ -25,10 +25,10 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate import words
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.mark.versions import BURNED, Raised
+from sayso.gate.rows.mark.watermark import EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.tampering import Doubt, Doubts
-from sayso.gate.rows.versions import BURNED, Raised
-from sayso.gate.rows.watermark import EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, StoreFault, Writer
 

@@ -27,6 +27,8 @@ from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.open import audit_gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
+from sayso.gate.rows.mark.finding import watermark_at
+from sayso.gate.rows.mark.watermark import Watermark
 from sayso.gate.rows.moves import (
     ARRIVING,
     PLACE,
@@ -43,7 +45,6 @@ from sayso.gate.rows.moves import (
 )
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.tampering import mac_key
-from sayso.gate.rows.watermark import Watermark, watermark_at
 from sayso.gate.upkeep.fingerprint import (
     RowTally,
     all_rows,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 
-from sayso.gate.rows.watermark_file import Record
+from sayso.gate.rows.mark.file import Record
 from sayso.store.contract import EntryRow, Reader
 
 _KIND, _UNSYNCED = b"h", b"H"

@@ -24,8 +24,8 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from sayso.gate.rows.versions import Raised
-from sayso.gate.rows.watermark_file import Record
+from sayso.gate.rows.mark.file import Record
+from sayso.gate.rows.mark.versions import Raised
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 _OF_BOOT = 1 << 63

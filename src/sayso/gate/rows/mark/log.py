@@ -18,7 +18,8 @@ from pathlib import Path
 
 from sayso.core.audit.entry import MAIN
 from sayso.gate.forks import begin_in_each_process
-from sayso.gate.rows.stream_heads import (
+from sayso.gate.rows.mark.file import NAME_BYTES, Added, MarkFile, MarkLocked, MarkReplaced, Record
+from sayso.gate.rows.mark.stream_heads import (
     HASH_KEPT,
     StreamHeads,
     is_head_record,
@@ -30,7 +31,7 @@ from sayso.gate.rows.stream_heads import (
     stream_id,
     unsynced_head,
 )
-from sayso.gate.rows.unsettled import (
+from sayso.gate.rows.mark.unsettled import (
     Promises,
     boot_number,
     is_promise_record,
@@ -41,8 +42,7 @@ from sayso.gate.rows.unsettled import (
     unsynced_records,
     with_unsynced,
 )
-from sayso.gate.rows.versions import Raised, Versions
-from sayso.gate.rows.watermark_file import NAME_BYTES, Added, MarkFile, MarkLocked, MarkReplaced, Record
+from sayso.gate.rows.mark.versions import Raised, Versions
 from sayso.store.contract import EntryRow, StoreError
 
 OPENED_AGAIN = 64

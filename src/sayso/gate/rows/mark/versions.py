@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from sayso.core.durations import DAY
-from sayso.gate.rows.watermark_file import Record
+from sayso.gate.rows.mark.file import Record
 
 MOST_LATE = 200_000
 FORGOTTEN_AFTER = 8 * DAY

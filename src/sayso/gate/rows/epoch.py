@@ -8,11 +8,11 @@ from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.mark.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.mark.watermark import EPOCH, EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.versions import FORGOTTEN_AFTER
-from sayso.gate.rows.watermark import EPOCH, EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.store.contract import Writer
 
 LOOK_BACK = 1_000

@@ -20,24 +20,21 @@
 
 from __future__ import annotations
 
-import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from sayso.core.audit.entry import MAIN
 from sayso.gate import words
-from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.stream_heads import StreamHeads, holds_heads, read_heads, stream_id
-from sayso.gate.rows.unsettled import boot_number
-from sayso.gate.rows.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
-from sayso.gate.rows.watermark_file import Added, MarkFile, MarkLocked, MarkReplaced
-from sayso.gate.rows.watermark_log import MarkLog
-from sayso.reading.paths.own_places import guard_keys
+from sayso.gate.rows.mark.file import Added, MarkFile, MarkLocked, MarkReplaced
+from sayso.gate.rows.mark.log import MarkLog
+from sayso.gate.rows.mark.stream_heads import StreamHeads, holds_heads, read_heads, stream_id
+from sayso.gate.rows.mark.under_way import Under, UnderOfThread
+from sayso.gate.rows.mark.unsettled import boot_number
+from sayso.gate.rows.mark.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
+from sayso.gate.rows.moves import StoreMoved
 from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
 
 EPOCH = ("fact", "epoch")
@@ -46,7 +43,6 @@ _EPOCH_KEY = version_key(*EPOCH)
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _MOVED_KEY = version_key(*MOVED)
-_PLAIN = re.compile(r"[\w-]+")
 
 
 class MarkedEntries(msgspec.Struct, frozen=True):
@@ -56,102 +52,11 @@ class MarkedEntries(msgspec.Struct, frozen=True):
     others: StreamHeads = {}
 
 
-def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
-    """The mark of the store of this name. A copy has another one than the store it was made of.
-
-    Which one is said by a row that anybody can write who can write the store. A copy has its mark before it
-    can be opened, and from then on the mark of its source says that the store has moved. So where there is
-    none, beside others of the same name, or another one is in use as well, it is `lost`: it learns from the
-    others what has to be known for ever, all else is void, and the others are retired for good.
-    """
-    mark = watermark_at(folder, name, tx.meta(PLACE))
-    if mark.exists and mark.is_retired:
-        return mark  # of a store that has moved: it can be read, and nothing is written to it
-    others = [Watermark(path) for path in sorted(folder.glob(f"{name}*.mark")) if not mark.is_at(path)]
-    mark.rivals = tuple(other for other in others if not other.is_retired)
-    mark.lost = bool(mark.rivals) or (bool(others) and not mark.exists)
-    if mark.lost:
-        for other in others:
-            mark.take_over(other)
-    return mark
-
-
-def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
-    file = f"{name}-{place}" if place else name
-    if not _PLAIN.fullmatch(file):
-        raise StoreError(words.changed_outside("the name of the store"), hint="restore an intact backup")
-    path = folder / f"{file}.mark"
-    guard_keys(path)
-    return Watermark(path)
-
-
-def refuse_moved_watermark(mark: Watermark) -> None:
-    """Refuse a store that has moved by its mark, whatever its rows say."""
-    if mark.is_retired:
-        raise StoreMoved(
-            words.SEAL_REMOVED,
-            hint="use the place it was moved to, and look at the audit",
-        )
-
-
 def parse_epoch(text: str | None) -> int:
     """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
     if text is None:
         return 1
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
-
-
-class _Under:
-    """The transaction that a thread has under way: since when it reads, or what it raises and has seen."""
-
-    __slots__ = (
-        "added",
-        "alone",
-        "before",
-        "committed",
-        "covered",
-        "holds",
-        "in_batch",
-        "looks",
-        "promised",
-        "raised",
-        "reading",
-        "used",
-        "used_since",
-        "was_committed",
-    )
-
-    def __init__(self) -> None:
-        self.reading: int | None = None
-        self.committed = True
-        self.used: dict[bytes, int] | None = None
-        """What it went by, each with the version that was known, or that the row had."""
-        self.used_since = 0
-        """The tick before all of that."""
-        self.promised: set[bytes] = set()
-        """In a batch: what it has raised itself."""
-        self.in_batch = False
-        self.looks = True
-        """Whether the file is read with the next look at a version."""
-        self.alone = False
-        """Whether nobody else writes meanwhile, so that the file is read once."""
-        self.holds = False
-        """Whether it keeps other processes from writing the file."""
-        self.raised: Raised | None = None
-        self.added: tuple[Raised, Added] | None = None
-        """The versions of the last commit, and where they are in the file, if they can be settled there."""
-        self.covered: Raised | None = None
-        """What was not synced yet when it last committed: the sync that it waits for covers no more."""
-        self.before: Any = None
-        self.was_committed: Callable[[int], bool | None] | None = None
-        """How it asks what became of another transaction."""
-
-
-class _UnderOfThread(threading.local):
-    """Each thread has its own, in a plain object: that is quicker to read."""
-
-    def __init__(self) -> None:
-        self.under = _Under()
 
 
 def _newest_of_streams(entries: Iterable[EntryRow]) -> dict[str, EntryRow]:
@@ -165,7 +70,7 @@ class Watermark:
         self._path = path
         self.outlasts_gate = of_store or path is not None
         """Whether what it knows is known to the next gate on the same store, too."""
-        self._threads = _UnderOfThread()
+        self._threads = UnderOfThread()
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
         self.passing: dict[bytes, int] = {} if self._log is None else self._log.passing
@@ -233,13 +138,13 @@ class Watermark:
         known = self.version(kind, name)
         return known if own.reading is not None else self._versions.committed_version(place)
 
-    def _look(self, own: _Under) -> None:
+    def _look(self, own: Under) -> None:
         """Read what others have added to the file: in a transaction that is alone, once."""
         if own.looks and self._log is not None:
             own.looks = not own.alone
             self._log.catch_up()
 
-    def _use(self, own: _Under, log: MarkLog, place: bytes, row: int) -> int:
+    def _use(self, own: Under, log: MarkLog, place: bytes, row: int) -> int:
         """See to it that this version is known; return what was promised and is committed, as below.
 
         The file is read once in a transaction for each: whoever has read a row in it holds it until it is
@@ -692,3 +597,12 @@ class Watermark:
     def _catch_up(self) -> None:
         if self._log is not None and not self._threads.under.in_batch:
             self._log.catch_up()
+
+
+def refuse_moved_watermark(mark: Watermark) -> None:
+    """Refuse a store that has moved by its mark, whatever its rows say."""
+    if mark.is_retired:
+        raise StoreMoved(
+            words.SEAL_REMOVED,
+            hint="use the place it was moved to, and look at the audit",
+        )
