@@ -110,7 +110,7 @@ class ProgressLine(Protocol):
 def show_progress(doing: str, of: int | None = None) -> Iterator[ProgressLine]:
     """Show the number of entries done on a terminal, and remove it at the end; elsewhere show nothing.
 
-    With `of`, how many there are, also as a bar, which moves to and fro until the first is done.
+    With `of`, how many there are, also as a bar, which moves to and fro until the first of each part is done.
     """
     if not sys.stderr.isatty():
         yield lambda done, doing=None: None
@@ -124,8 +124,12 @@ def show_progress(doing: str, of: int | None = None) -> Iterator[ProgressLine]:
         task = shown.add_task(doing, total=None, count="")
 
         def tell(done: int, doing: str | None = None) -> None:
-            total, count = (of, _count(done, of)) if done else (None, "")
-            shown.update(task, completed=done, total=total, count=count, description=doing)
+            nonlocal task
+            if doing is not None:  # a new one: a total cannot be taken back, and a full bar stands still
+                shown.remove_task(task)
+                task = shown.add_task(doing, total=None, count="")
+            if done:
+                shown.update(task, completed=done, total=of, count=_count(done, of))
 
         yield tell
 
