@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.core import ledger
+from sayso.doors.approval_manager import ApprovalManager
 from sayso.doors.python.calls import lease_keeper
 from sayso.doors.python.calls.lease_keeper import LeaseKeeper
 from sayso.doors.python.calls.shared_results import HandingOn
@@ -19,6 +21,8 @@ from sayso.gate import decoding
 from sayso.gate.open import open_gate
 from sayso.gate.policy.live import LivePolicyFile
 from sayso.gate.policy.projects import ProjectFiles
+from sayso.gate.questions.asker import Asker
+from sayso.gate.row_watcher import RowWatcher
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
@@ -52,12 +56,18 @@ def live_file(tmp_path: Path) -> LivePolicyFile:
     return LivePolicyFile(gate, tmp_path / "policy.yaml")
 
 
+def asker(_: Path) -> Asker:
+    return Asker(open_gate(load_preset("balanced"), MemoryStore(), key=KEY), ())
+
+
 LOCKED: dict[str, Callable[[Path], Any]] = {
     "the policy": live_file,
     "files of projects": lambda _: ProjectFiles(),
     "results that are handed on": lambda _: HandingOn(),
     "leases": lambda _: LeaseKeeper(lambda call, fence: None),
     "decoders": lambda _: decoding,
+    "questions that are shown": asker,
+    "approvals that are followed": lambda tmp_path: asker(tmp_path)._approvals,  # noqa: SLF001
 }
 
 
@@ -85,6 +95,45 @@ def test_a_forked_process_keeps_its_own_calls_alive_and_no_others(monkeypatch: p
 
     assert in_a_child(child)
     keeper.drop("of the parent")
+
+
+def test_a_forked_process_learns_of_answers_while_its_parent_waits_for_another() -> None:
+    """The thread that looks for answers stays behind."""
+    gate = open_gate(load_preset("balanced"), MemoryStore(), key=KEY)
+    watcher = RowWatcher(gate, lambda tx, name: tx.meta(name) is not None, "answers")
+    parents = threading.Thread(target=watcher.wait, args=("of the parent", 60.0), daemon=True)
+    parents.start()
+    wait_for(lambda: watcher.waiting == 1)
+
+    def child() -> bool:
+        answered = threading.Event()
+        watcher.register("of the child", answered.set)
+        with gate.store.write() as tx:
+            tx.set_meta("of the child", "answered")
+        return answered.wait(20.0)
+
+    assert in_a_child(child)
+    watcher.let_go()
+    parents.join()
+
+
+def test_a_forked_process_may_ask_while_its_parent_does() -> None:
+    parent, asked, answered = os.getpid(), threading.Event(), threading.Event()
+
+    def ask(_: object) -> bool:
+        if os.getpid() == parent:
+            asked.set()
+            answered.wait(60.0)
+        return True
+
+    manager = ApprovalManager("paranoid", ask)
+    parents = threading.Thread(target=manager.request_approval, args=("shell.run", {"line": 1}, "risky"))
+    parents.start()
+    assert asked.wait(60.0)
+    assert in_a_child(lambda: manager._asking.acquire(blocking=False))  # noqa: SLF001
+    assert in_a_child(lambda: manager.request_approval("shell.run", {"line": 2}, "risky"))
+    answered.set()
+    parents.join()
 
 
 @pytest.mark.parametrize("leaves", ["returns", "raises"])

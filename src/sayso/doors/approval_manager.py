@@ -29,6 +29,7 @@ from sayso.core.session import Session, View, apply_effects
 from sayso.core.words import visible
 from sayso.doors.approval_prompt import Prompt, RiskLevel, ask_at_terminal
 from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.settings import in_chosen_mode, load_own_policy, read_mode
 from sayso.policy import load_preset
 
@@ -54,6 +55,10 @@ class ApprovalManager:
         self.ui_callback = ui_callback
         self._policy = _policy_of(mode)
         self._session = Session()
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody is asked in it yet."""
         self._state = threading.RLock()
         self._asking = threading.RLock()
 

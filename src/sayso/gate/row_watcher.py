@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.gate import Gate
 from sayso.store.contract import Reader
 
@@ -24,10 +25,14 @@ class RowWatcher:
         self._gate = gate
         self._over = over
         self._name = name
+        self._leaving = False
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody waits in it, and it has no thread that watches."""
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Callable[[], None]]] = {}
         self._watching = False
-        self._leaving = False
 
     @property
     def waiting(self) -> int:

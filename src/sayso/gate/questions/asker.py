@@ -16,6 +16,7 @@ from sayso.core.durations import LONGEST_WAIT
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate import words
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.gate import Gate, act_under_current_policy, current_gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
@@ -45,11 +46,15 @@ class Asker:
     def __init__(self, gate: Gate, surfaces: Sequence[LocalSurface]) -> None:
         self._opened = gate
         self._surfaces = tuple(surfaces)
+        self._answers = RowWatcher(gate, self._is_closed, "sayso-answers")
+        self._approvals = ApprovalFollower(gate, self._show_moved)
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: what its parent shows is not its own, and no thread asks a surface."""
         self._lock = threading.Lock()
         self._shown: dict[str, _ShownQuestion] = {}
         self._fetching: list[LocalSurface] = []
-        self._answers = RowWatcher(gate, self._is_closed, "sayso-answers")
-        self._approvals = ApprovalFollower(gate, self._show_moved)
 
     @property
     def _gate(self) -> Gate:

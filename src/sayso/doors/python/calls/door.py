@@ -33,6 +33,7 @@ from sayso.doors.python.values.parameter_schema import parameters_text
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, with_state
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.ledger.recovery import Reconciler
 from sayso.gate.ledger.workflows import RunNote, encode_note
 from sayso.reading.paths.budget import share_budget
@@ -90,6 +91,10 @@ class Door(ABC):
         self.handing_on = HandingOn()
         self.reducers: dict[str, dict[str, str]] = {}
         self._own: str | None = None
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody opens its session yet."""
         self._opening = threading.Lock()
 
     @abstractmethod

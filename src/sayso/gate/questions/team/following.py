@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from sayso.gate.forks import begin_in_each_process
 from sayso.gate.gate import Gate
 
 log = logging.getLogger("sayso.surfaces")
@@ -18,6 +19,10 @@ class ApprovalFollower:
 
     def __init__(self, gate: Gate, look: Callable[[str], None]) -> None:
         self._gate, self._look = gate, look
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: it shows no question, and has no thread that follows one."""
         self._lock = threading.Lock()
         self._followed: set[str] = set()
         self._following = False
