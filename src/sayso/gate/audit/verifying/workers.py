@@ -223,7 +223,7 @@ class _Share:
         with self._news:
             while self._wanted + self._ahead <= self._taken < self._count:
                 self._news.wait()
-        return self.take()
+            return self.take()  # before another can
 
     def put(self, number: int, span: SoundSpan | None) -> None:
         with self._news:
