@@ -130,7 +130,7 @@ def test_a_forked_process_may_ask_while_its_parent_does() -> None:
     parents = threading.Thread(target=manager.request_approval, args=("shell.run", {"line": 1}, "risky"))
     parents.start()
     assert asked.wait(60.0)
-    assert in_a_child(lambda: manager._asking.acquire(blocking=False))  # noqa: SLF001
+    assert in_a_child(lambda: manager._locks.asking.acquire(blocking=False))  # noqa: SLF001
     assert in_a_child(lambda: manager.request_approval("shell.run", {"line": 2}, "risky"))
     answered.set()
     parents.join()

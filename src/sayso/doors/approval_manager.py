@@ -43,6 +43,18 @@ Callback = Callable[..., object]
 LEVELS = {Risk.LOW: RiskLevel.SAFE, Risk.MODERATE: RiskLevel.MEDIUM, Risk.HIGH: RiskLevel.HIGH}
 
 
+class _Locks:
+    """What keeps threads apart: around what is remembered, and around the one question that is asked."""
+
+    def __init__(self) -> None:
+        begin_in_each_process(self)
+
+    def begin_process(self) -> None:
+        """Begin in a new process: nobody is asked in it yet."""
+        self.state = threading.RLock()
+        self.asking = threading.RLock()
+
+
 class ApprovalManager:
     """Approvals for one session of one agent, in one mode.
 
@@ -55,12 +67,7 @@ class ApprovalManager:
         self.ui_callback = ui_callback
         self._policy = _policy_of(mode)
         self._session = Session()
-        begin_in_each_process(self)
-
-    def begin_process(self) -> None:
-        """Begin in a new process: nobody is asked in it yet."""
-        self._state = threading.RLock()
-        self._asking = threading.RLock()
+        self._locks = _Locks()
 
     @classmethod
     def from_settings(
@@ -89,7 +96,7 @@ class ApprovalManager:
         To be read: a name put into it would grant nothing, and `clear_session` is how to forget.
         """
         now = _now()
-        with self._state:
+        with self._locks.state:
             return frozenset(
                 _approval_name(held.grant)
                 for held in self._session.all_grants
@@ -114,14 +121,14 @@ class ApprovalManager:
 
     def clear_session(self) -> None:
         """Forget everything remembered, at once. The answer to a question that is open now is a no."""
-        with self._state:
+        with self._locks.state:
             self._session = Session()
 
     def _approved(self, asked: _ToolUse) -> bool:
         _, decision = self._decide(asked)
         if decision.verdict is not Verdict.ASK:
             return decision.verdict is Verdict.ALLOW
-        with self._asking:  # an answer to the question before this one may have settled it
+        with self._locks.asking:  # an answer to the question before this one may have settled it
             question, decision = self._ask(asked)
             if question is None:
                 return decision.verdict is Verdict.ALLOW
@@ -134,7 +141,7 @@ class ApprovalManager:
 
     def _decide(self, asked: _ToolUse) -> tuple[Request, Decision]:
         """The core's decision, in a turn of its own; approvals and denials of the turns before are over."""
-        with self._state:
+        with self._locks.state:
             turn = SessionChanged(turn=self._session.turn + 1, denials={})
             self._apply((turn, ConsentCleared("task", "a new turn")))
             request = make_request(asked.call, [asked.operation], session=self._session.id)
@@ -143,7 +150,7 @@ class ApprovalManager:
             return request, decision
 
     def _ask(self, asked: _ToolUse) -> tuple[Question | None, Decision]:
-        with self._state:
+        with self._locks.state:
             request, decision = self._decide(asked)
             if decision.verdict is not Verdict.ASK:
                 return None, decision
@@ -156,7 +163,7 @@ class ApprovalManager:
     def _settle(self, question: Question, yes: bool) -> bool:
         """Give the answer; a yes then has to carry the call through the decision like any other."""
         allow = "remember" if question.offers_answer("remember") else "once"
-        with self._state:
+        with self._locks.state:
             now = _now()
             seen = question.request.digest  # the callback was given all of the call
             given = allow if yes else "deny"

@@ -1,5 +1,4 @@
-"""Names with a NUL or half of a surrogate pair, which not every database can hold: nothing has one, so on no
-store is one looked for."""
+"""Names that no store has, as not every database can hold them: with a NUL or half of a surrogate pair."""
 
 from __future__ import annotations
 
