@@ -90,7 +90,7 @@ def test_a_click_whose_entry_cannot_be_written_covers_nothing(gate: Sayso, ran: 
     assert ran == ["first", "second"]
 
 
-def test_a_call_whose_end_cannot_be_written_says_that_it_began(
+def test_a_call_whose_end_cannot_be_written_says_that_it_was_started(
     policy: Path, tmp_path: Path, ran: list[str]
 ) -> None:
     place = tmp_path / "s.db"
@@ -101,7 +101,7 @@ def test_a_call_whose_end_cannot_be_written_says_that_it_began(
             ran.append(to)
             full(place, FULL)
 
-        with pytest.raises(EndUnrecorded, match="began") as direct:
+        with pytest.raises(EndUnrecorded, match="was started") as direct:
             send("first")
         full(place, "DROP TRIGGER full")
         result = opened.run("send", {"to": "second"})
@@ -111,7 +111,7 @@ def test_a_call_whose_end_cannot_be_written_says_that_it_began(
     assert ran == ["first", "second"]
     assert result.status == "error"
     for text in (str(direct.value), result.reason or ""):
-        assert "began" in text
+        assert "was started" in text
         assert "nothing was allowed" not in text
     assert set(calls.values()) == {"running"}, "nobody claims to know how they ended"
     assert result.operation_id in calls

@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from sayso import Ambiguous, ConsentRequired, Step
+from sayso.doors.python.calls.results import EndUnrecorded
+from sayso.doors.remote import door
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.ledger.workflows import BeyondPolicy
@@ -119,6 +121,20 @@ def test_a_run_goes_on_though_the_service_was_killed_while_a_step_waited(home: H
                 say(operator, push, "once")
                 assert waiting.result().ok
                 assert (digest.tasks.made, digest.pushed) == (["x"], ["X"])
+
+
+def test_a_call_whose_end_the_service_does_not_hear_of_says_that_it_was_started(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "REPORTING", 0.0)
+    with home.serve() as service, service.connect(home.token("host")) as gate:
+
+        @gate.requires_consent("tasks.read")
+        def read() -> None:
+            service.kill()
+
+        with pytest.raises(EndUnrecorded, match="was started"):
+            read()
 
 
 def test_trust_in_a_workflow_can_be_withdrawn(home: Home, served: Service) -> None:

@@ -8,7 +8,7 @@ END_UNRECORDED = "find out what it did before you make it again; `sayso calls` s
 
 
 def end_unrecorded(call: str, why: str) -> str:
-    return f"{call} began, and how it ended could not be recorded: {why}"
+    return f"{call} was started, and how it ended could not be recorded: {why}"
 
 
 RESULT_DROPPED = "results are kept for 24 hours"

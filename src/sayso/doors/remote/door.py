@@ -25,7 +25,7 @@ from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import NO_CALL_KEYS, CallKeys, Door, PendingAsk, WaitResult, workspace_here
 from sayso.doors.remote.decode import RemoteAttempt, decode_attempt, decode_decision
-from sayso.doors.remote.line import AWAY, ServiceLine, ServiceRequest, Unreachable
+from sayso.doors.remote.line import AWAY, NotSayso, ServiceLine, ServiceRefusal, ServiceRequest, Unreachable
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_request
@@ -33,6 +33,7 @@ from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.outcome import KEPT_RESULT, LONGEST_REASON
 from sayso.gate.ledger.workflows import RunNote
 from sayso.gate.sessions.reopen import KeyedSession, SessionWish
+from sayso.store.contract import StoreError
 
 REPORTING = 120.0
 """How long a call that has run is tried to be reported while the service is away."""
@@ -49,6 +50,7 @@ class RemoteDoor(Door):
     """One service, spoken to over a line."""
 
     nests = False
+    unrecorded = (StoreError, Unreachable, ServiceRefusal, NotSayso)
 
     def __init__(self, line: ServiceLine, *, agent: bool = False) -> None:
         super().__init__()

@@ -39,6 +39,7 @@ from sayso.gate.ledger.workflows import RunNote, encode_note
 from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import folder_here, folder_when_read
 from sayso.reading.paths.places import find_workspace
+from sayso.store.contract import StoreError
 
 AGENT = "python"
 
@@ -83,6 +84,8 @@ class Door(ABC):
 
     nests = True
     """Whether what an outer call was granted is believed of the calls inside it."""
+    unrecorded: tuple[type[SaysoError], ...] = (StoreError,)
+    """The errors that keep what happened from being recorded."""
 
     def __init__(self) -> None:
         self.keeper = LeaseKeeper(self.beat)

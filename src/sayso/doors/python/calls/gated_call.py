@@ -40,7 +40,6 @@ from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Wait, Work
 from sayso.doors.python.values.plain import keep_result
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import AskingSpan, RunningSpan
-from sayso.store.contract import StoreError
 
 TAKEN_OVER = "somebody else has gone on with this run"
 
@@ -175,7 +174,7 @@ def _record_end(door: Door, call: str, fence: int, end: End) -> None:
     """Write down how it ended. It has run, so an error must not say otherwise."""
     try:
         door.end(call, fence, end.state, end.result, end.unkept)
-    except StoreError as error:
+    except door.unrecorded as error:
         raise EndUnrecorded(call, error.message) from error
 
 
