@@ -247,6 +247,7 @@ store = SqliteStore(sys.argv[1])
 with store.write() as tx:
     tx.set_meta("another", "wrote")
 store.close()
+print("closed")
 """
 
 
@@ -261,7 +262,7 @@ def test_a_forked_process_that_outlives_its_parent_shares_the_store(used: str, t
             time.sleep(0.001)
         with store.write() as tx:
             tx.set_meta("before", "wrote")
-        subprocess.run([sys.executable, "-c", ANOTHER, str(path)], cwd=ROOT, check=True)
+        assert subprocess.check_output([sys.executable, "-c", ANOTHER, str(path)], cwd=ROOT) == b"closed\n"
         with store.write() as tx:
             tx.set_meta("after", "wrote")
         with store.read() as tx:
@@ -352,3 +353,21 @@ def test_several_threads_that_fork_at_once_leave_the_store_free(tmp_path: Path) 
     assert done == [True] * 15
     store.close()
     other.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_by_one_that_did_not_use_the_store_can_use_it(tmp_path: Path) -> None:
+    """As a program does that goes into the background."""
+    store = SqliteStore(tmp_path / "store.db")
+    with store.write() as tx:
+        tx.set_meta("parent", "wrote")
+
+    def write() -> bool:
+        with store.write() as tx:
+            tx.set_meta("child", "wrote")
+        return True
+
+    assert in_a_child(lambda: in_a_child(write))
+    with store.read():
+        assert in_a_child(lambda: not in_a_child(write))
+    store.close()

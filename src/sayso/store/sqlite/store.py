@@ -67,7 +67,12 @@ def _end_fork() -> None:
         store.end_fork()
 
 
-os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork)
+def _begin_in_child() -> None:
+    for store in list(_stores):
+        store.begin_in_child()
+
+
+os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork, after_in_child=_begin_in_child)
 
 _AHEAD = {
     "metas": 'SELECT "name", "value" FROM meta WHERE "name" IN (VALUES :each)',
@@ -224,7 +229,9 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._clock = clock
         self._busy = busy
         self._inherited = False
-        """Whether this process was forked while one of these connections was in use."""
+        """Whether this process was forked while a connection was open."""
+        self._closed_by: set[int] = set()
+        """The threads that fork this process now, and for which all are closed."""
         super().__init__()
         file.make_store_file(self._path)
         file.set_up_file(self._path, busy=busy, upgrade=upgrade)
@@ -278,9 +285,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         one that was forked meanwhile nothing would be locked at all, or for ever: others would remove the log
         that it writes to, and it would see nothing of them.
         """
-        if self._forks != count_forks():
+        if self._forks != count_forks():  # this process has not used it yet
+            if not self._inherited:
+                self._closed_by.add(threading.get_ident())
             return
-        self._inherited = True
         if self._single.is_inside:
             return
         end = time.monotonic() + self._busy
@@ -289,19 +297,24 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             return
         self._forking = threading.get_ident(), claim
         if self._opening.acquire(timeout=self._busy):
-            self._inherited = not self._close_all(end)
+            if self._close_all(end):
+                self._closed_by.add(threading.get_ident())
         else:
             self._forking = None
             self._turn.give(claim)
 
     def end_fork(self) -> None:
         """In the parent: go on."""
+        self._closed_by.discard(threading.get_ident())
         if self._forks == count_forks():
-            self._inherited = False
             if self._forking is not None and self._forking[0] == threading.get_ident():
                 (_, claim), self._forking = self._forking, None
                 self._opening.release()
                 self._turn.give(claim)
+
+    def begin_in_child(self) -> None:
+        self._inherited = threading.get_ident() not in self._closed_by
+        self._closed_by.clear()
 
     def _close_all(self, end: float) -> bool:
         """Close each connection once nobody uses it; return whether all are closed by then.
@@ -328,7 +341,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             time.sleep(_FIRST_PAUSE)
 
     def _check_usable(self) -> None:
-        if self._inherited and self._forks != count_forks():
+        if self._inherited:
             raise StoreError(
                 f"this process was forked while {self._path} was being read or written",
                 hint="fork when no other thread uses the store, or start another program instead",
@@ -452,14 +465,21 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         idle, connection = self._idle[transaction.writes], transaction.connection
         if held is None or connection.in_transaction or self._closed:
             self._close_or_leave_open(transaction, held)
-        elif len(idle) >= MOST_IDLE and self._opening.acquire(blocking=False):
+        elif len(idle) >= MOST_IDLE and self._wait_to_close():
             try:
                 self._close_or_leave_open(transaction, held)
             finally:
                 self._opening.release()
-        else:  # also if another thread forks this process, which must not happen while one is being closed
+        else:
             transaction.held = None
             idle.append(held)
+
+    def _wait_to_close(self) -> bool:
+        """Take the lock, unless a thread forks this process: it must not do so while one is being closed."""
+        while self._forking is None:
+            if self._opening.acquire(timeout=_LONGEST_PAUSE):
+                return True
+        return False
 
     def _close_or_leave_open(self, transaction: SqliteTransaction, held: HeldConnection | None) -> None:
         if held is not None and transaction.writes and self._log.fault:
@@ -497,8 +517,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
-        """A connection that writes never waits by itself: SQLite would let it sleep far too long."""
-        return connect_to_file(self._path, busy=0.0 if writes else self._busy, full=False)
+        """One that writes never waits by itself once it is open: SQLite would let it sleep far too long."""
+        connection = connect_to_file(self._path, busy=self._busy, full=False)
+        if writes:
+            connection.execute("PRAGMA busy_timeout = 0")
+        return connection
 
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
         """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing.
