@@ -306,11 +306,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def end_fork(self) -> None:
         """In the parent: go on."""
         self._closed_by.discard(threading.get_ident())
-        if self._forks == count_forks():
-            if self._forking is not None and self._forking[0] == threading.get_ident():
-                (_, claim), self._forking = self._forking, None
-                self._opening.release()
-                self._turn.give(claim)
+        forking = self._forking
+        if self._forks == count_forks() and forking is not None and forking[0] == threading.get_ident():
+            self._forking = None
+            self._opening.release()
+            self._turn.give(forking[1])
 
     def begin_in_child(self) -> None:
         self._inherited = threading.get_ident() not in self._closed_by
