@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -235,4 +236,138 @@ def test_a_process_forked_while_another_thread_writes_can_write(tmp_path: Path) 
         thread.join()
     with store.read() as tx:
         assert [tx.meta("thread"), tx.meta("child")] == ["wrote", "wrote"]
+    store.close()
+
+
+ANOTHER = """
+import sys
+from sayso.store.sqlite.store import SqliteStore
+
+store = SqliteStore(sys.argv[1])
+with store.write() as tx:
+    tx.set_meta("another", "wrote")
+store.close()
+print("closed")
+"""
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("used", ["closed", "to read", "to write", "to watch"])
+def test_a_forked_process_that_outlives_its_parent_shares_the_store(used: str, tmp_path: Path) -> None:
+    """Else the next program that closes the file removes the log that the forked process writes to."""
+    path = tmp_path / "store.db"
+
+    def outlive(parent: int, store: SqliteStore) -> bool:
+        while os.getppid() == parent:
+            time.sleep(0.001)
+        with store.write() as tx:
+            tx.set_meta("before", "wrote")
+        assert subprocess.check_output([sys.executable, "-c", ANOTHER, str(path)], cwd=ROOT) == b"closed\n"
+        with store.write() as tx:
+            tx.set_meta("after", "wrote")
+        with store.read() as tx:
+            return tx.meta("another") == "wrote"
+
+    def parent() -> bool:
+        store = SqliteStore(path)
+        with store.write() as tx:
+            tx.set_meta("parent", "wrote")
+        if used == "to read":
+            with store.read() as tx:
+                tx.meta("parent")
+        if used == "to watch":
+            store.wait_for_change(0, PATIENCE)
+        me = os.getpid()
+        if os.fork() == 0:
+            os.write(told, b"%d" % outlive(me, store))
+            os._exit(0)
+        if used == "closed":
+            store.close()
+        return True
+
+    heard, told = os.pipe()
+    assert in_a_child(parent)
+    os.close(told)
+    assert os.read(heard, 1) == b"1"
+    os.close(heard)
+    store = SqliteStore(path)
+    with store.read() as tx:
+        assert [tx.meta(name) for name in ("before", "another", "after")] == ["wrote"] * 3
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("who", ["this thread", "another thread"])
+def test_a_process_forked_while_the_store_is_read_refuses_to_use_it(who: str, tmp_path: Path) -> None:
+    """It would hold no lock. It is not forked before other threads have read, unless that takes too long."""
+    store = SqliteStore(tmp_path / "store.db", busy=0.05)
+
+    def is_refused() -> bool:
+        with pytest.raises(StoreError, match="was forked while"), store.write():
+            pass
+        return True
+
+    if who == "this thread":
+        with store.read():
+            assert in_a_child(is_refused)
+    else:
+        reads, forked = threading.Event(), threading.Event()
+
+        def read() -> None:
+            with store.read():
+                reads.set()
+                forked.wait(PATIENCE)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        reads.wait(PATIENCE)
+        assert in_a_child(is_refused)
+        forked.set()
+        thread.join()
+    with store.write() as tx:
+        tx.set_meta("parent", "goes on")
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_several_threads_that_fork_at_once_leave_the_store_free(tmp_path: Path) -> None:
+    store, other = SqliteStore(tmp_path / "store.db"), SqliteStore(tmp_path / "other.db")
+
+    def use() -> bool:
+        for one in (store, other):
+            with one.write() as tx:
+                tx.set_meta("forked", "wrote")
+            with one.read() as tx:
+                tx.meta("forked")
+        return True
+
+    done: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: done.extend(in_a_child(use) and use() for _ in range(5)))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [True] * 15
+    store.close()
+    other.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_by_one_that_did_not_use_the_store_can_use_it(tmp_path: Path) -> None:
+    """As a program does that goes into the background."""
+    store = SqliteStore(tmp_path / "store.db")
+    with store.write() as tx:
+        tx.set_meta("parent", "wrote")
+
+    def write() -> bool:
+        with store.write() as tx:
+            tx.set_meta("child", "wrote")
+        return True
+
+    assert in_a_child(lambda: in_a_child(write))
+    with store.read():
+        assert in_a_child(lambda: not in_a_child(write))
     store.close()

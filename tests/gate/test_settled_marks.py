@@ -256,6 +256,23 @@ def test_what_another_process_has_not_synced_does_not_count_for_good_in_a_log_th
     assert version_after(another_boot, path) == 1
 
 
+def test_who_was_slow_to_mark_what_they_read_lets_nothing_newer_count_for_good(
+    marked: MarkedStore, path: Path, another_boot: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they read stands behind it in the log that is written again."""
+    commit_one(marked, "s", 1)
+    other = Watermark(path)
+    with other.reading():
+        commit_one(marked, "s", 2, durable=False)
+        commit_one(marked, "s", 3, durable=False)
+        other.note("session", "s", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark_file, "SPARE", -10)
+        rewrite(path)
+    assert known_by(path) == (3, 1)
+    assert version_after(another_boot, path) == 1
+
+
 def test_a_log_that_is_written_again_just_before_it_is_locked_is_opened_again(
     marked: MarkedStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

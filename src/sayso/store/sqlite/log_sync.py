@@ -113,6 +113,10 @@ class LogSync:
                     self._wake_others()
                     raise
 
+    def wait_for_all(self) -> None:
+        """Return once all that is committed is on the disk, by whoever has the writer's turn."""
+        self.wait(self._committed)
+
     def _wake_others(self) -> None:
         with self._guard:
             if self._waiting:
@@ -128,7 +132,7 @@ class LogSync:
     def close(self) -> None:
         """Sync what is left, so that whoever still waits is served, and let the log go."""
         with suppress(StoreError):
-            self.wait(self._committed)
+            self.wait_for_all()
         self._let_go()
 
     def _let_go(self) -> None:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -58,15 +59,20 @@ _stores: WeakSet[SqliteStore] = WeakSet()
 
 def _begin_fork() -> None:
     for store in list(_stores):
-        store.keep_others_from_writing()
+        store.begin_fork()
 
 
 def _end_fork() -> None:
     for store in list(_stores):
-        store.let_others_write()
+        store.end_fork()
 
 
-os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork)
+def _begin_in_child() -> None:
+    for store in list(_stores):
+        store.begin_in_child()
+
+
+os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork, after_in_child=_begin_in_child)
 
 _AHEAD = {
     "metas": 'SELECT "name", "value" FROM meta WHERE "name" IN (VALUES :each)',
@@ -89,13 +95,20 @@ class HeldConnection:
     until garbage is collected.
     """
 
-    __slots__ = ("_forks", "connection", "cursor")
+    __slots__ = ("__weakref__", "_forks", "connection", "cursor")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.cursor = connection.cursor()
         """For all statements, one after another: a connection by itself makes a new one for each."""
         self._forks = count_forks()
+
+    @property
+    def is_open(self) -> bool:
+        try:
+            return self.connection.total_changes >= 0
+        except sqlite3.ProgrammingError:
+            return False
 
     def __del__(self) -> None:
         if self._forks == count_forks():
@@ -215,6 +228,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._name = str(self._path)
         self._clock = clock
         self._busy = busy
+        self._inherited = False
+        """Whether this process was forked while a connection was open."""
+        self._closed_by: set[int] = set()
+        """The threads that fork this process now, and for which all are closed."""
         super().__init__()
         file.make_store_file(self._path)
         file.set_up_file(self._path, busy=busy, upgrade=upgrade)
@@ -249,27 +266,86 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._commits = 0
         self._long = LONG_LOG
         """From which size of the log on to wait for readers that are in the way."""
-        self._forking: Claim | None = None
+        self._opening = threading.Lock()
+        """Held to open a connection, and by the thread that forks this process until it has."""
+        self._opened: WeakSet[HeldConnection] = WeakSet()
+        self._probe: SqliteCommitProbe | None = None
+        self._forking: tuple[int, Claim] | None = None
+        """The thread that forks this process, with its turn."""
         self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
         """The rows known from the last transaction that was committed, with its connection and version."""
 
     def _connections(self) -> object:
         return self._idle
 
-    def keep_others_from_writing(self) -> None:
-        """This thread forks the process. SQLite goes by what it remembers of the locks of a process.
+    def begin_fork(self) -> None:
+        """This thread forks the process: until it has, no connection is open.
 
-        In one that was forked while a thread wrote, the file would be locked for ever by nobody.
+        SQLite goes by what it remembers of the locks of a process, as long as a connection is open in it. In
+        one that was forked meanwhile nothing would be locked at all, or for ever: others would remove the log
+        that it writes to, and it would see nothing of them.
         """
-        if not (self._closed or self._forks != count_forks() or self._single.is_inside):
-            self._forking = self._turn.take(self._busy) or self._forking
-
-    def let_others_write(self) -> None:
-        if self._forking is not None and self._forks == count_forks():
-            claim, self._forking = self._forking, None
+        if self._forks != count_forks():  # this process has not used it yet
+            if not self._inherited:
+                self._closed_by.add(threading.get_ident())
+            return
+        if self._single.is_inside:
+            return
+        end = time.monotonic() + self._busy
+        claim = self._turn.take(self._busy)
+        if claim is None:
+            return
+        self._forking = threading.get_ident(), claim
+        if self._opening.acquire(timeout=self._busy):
+            if self._close_all(end):
+                self._closed_by.add(threading.get_ident())
+        else:
+            self._forking = None
             self._turn.give(claim)
 
+    def end_fork(self) -> None:
+        """In the parent: go on."""
+        self._closed_by.discard(threading.get_ident())
+        forking = self._forking
+        if self._forks == count_forks() and forking is not None and forking[0] == threading.get_ident():
+            self._forking = None
+            self._opening.release()
+            self._turn.give(forking[1])
+
+    def begin_in_child(self) -> None:
+        self._inherited = threading.get_ident() not in self._closed_by
+        self._closed_by.clear()
+
+    def _close_all(self, end: float) -> bool:
+        """Close each connection once nobody uses it; return whether all are closed by then.
+
+        The log is synced before: SQLite removes it with the last connection, and others may wait for its
+        sync.
+        """
+        try:
+            self._log.wait_for_all()
+        except (StoreError, OSError):
+            return False
+        self._kept = None
+        if self._probe is not None:
+            self._probe.pause()
+        while True:
+            for idle in self._idle.values():
+                with suppress(IndexError):
+                    while True:
+                        idle.pop().connection.close()
+            if not any(one.is_open for one in self._opened):
+                return True
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_FIRST_PAUSE)
+
     def _check_usable(self) -> None:
+        if self._inherited:
+            raise StoreError(
+                f"this process was forked while {self._path} was being read or written",
+                hint="fork when no other thread uses the store, or start another program instead",
+            )
         super()._check_usable()
         if self._log.fault:
             self._log.check()
@@ -345,10 +421,15 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         return KnownRows()
 
     def _take_connection(self, *, writes: bool) -> HeldConnection:
-        try:
-            return self._idle[writes].pop()
-        except IndexError:
-            return HeldConnection(self._connect(writes=writes))
+        if self._forking is None:
+            try:
+                return self._idle[writes].pop()
+            except IndexError:
+                pass
+        with self._opening:
+            held = HeldConnection(self._connect(writes=writes))
+            self._opened.add(held)
+            return held
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
@@ -375,21 +456,41 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             _let_go(connection)
             raise
         else:
-            idle, held = self._idle[transaction.writes], transaction.held
-            if held is None or connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
-                if held is not None and transaction.writes and self._log.fault:
-                    _leave_open((held,))
-                else:
-                    connection.close()
-            else:
-                transaction.held = None
-                idle.append(held)
+            self._put_away(transaction, transaction.held)
         finally:
             if transaction.claim is not None:
                 self._turn.give(transaction.claim)
 
+    def _put_away(self, transaction: SqliteTransaction, held: HeldConnection | None) -> None:
+        idle, connection = self._idle[transaction.writes], transaction.connection
+        if held is None or connection.in_transaction or self._closed:
+            self._close_or_leave_open(transaction, held)
+        elif len(idle) >= MOST_IDLE and self._wait_to_close():
+            try:
+                self._close_or_leave_open(transaction, held)
+            finally:
+                self._opening.release()
+        else:
+            transaction.held = None
+            idle.append(held)
+
+    def _wait_to_close(self) -> bool:
+        """Take the lock, unless a thread forks this process: it must not do so while one is being closed."""
+        while self._forking is None:
+            if self._opening.acquire(timeout=_LONGEST_PAUSE):
+                return True
+        return False
+
+    def _close_or_leave_open(self, transaction: SqliteTransaction, held: HeldConnection | None) -> None:
+        if held is not None and transaction.writes and self._log.fault:
+            _leave_open((held,))
+        else:
+            transaction.connection.close()
+
     def _open_probe(self) -> ChangeProbe:
-        return SqliteCommitProbe(self._connect(writes=False))
+        with self._opening:
+            self._probe = SqliteCommitProbe(partial(self._connect, writes=False), self._opening)
+        return self._probe
 
     def _close(self) -> None:
         claim = self._turn.take(self._busy)  # nobody commits while the log is let go
@@ -416,8 +517,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
-        """A connection that writes never waits by itself: SQLite would let it sleep far too long."""
-        return connect_to_file(self._path, busy=0.0 if writes else self._busy, full=False)
+        """One that writes never waits by itself once it is open: SQLite would let it sleep far too long."""
+        connection = connect_to_file(self._path, busy=self._busy, full=False)
+        if writes:
+            connection.execute("PRAGMA busy_timeout = 0")
+        return connection
 
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
         """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing.
@@ -468,17 +572,39 @@ def _version_of(cursor: sqlite3.Cursor) -> object:
 
 
 class SqliteCommitProbe:
-    """Whether any other connection, of this process or another, has committed since the last look."""
+    """Whether any other connection, of this process or another, has committed since the last look.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor()
-        self._seen = _version_of(self._cursor)
+    It uses its connection under the lock of all that are opened.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], opening: threading.Lock) -> None:
+        self._connect = connect
+        self._opening = opening
+        self._connection: sqlite3.Connection | None = connect()
+        self._seen = _version_of(self._connection.cursor())
 
     def __call__(self, over: threading.Event) -> bool:
         over.wait(POLL)
-        before, self._seen = self._seen, _version_of(self._cursor)
+        with self._opening:
+            before, self._seen = self._seen, self._look()
         return self._seen is None or self._seen != before
 
+    def _look(self) -> object:
+        with suppress(StoreError):
+            self._connection = self._connection or self._connect()
+            return _version_of(self._connection.cursor())
+        return None
+
+    def pause(self) -> None:
+        """Close the connection until the next look. Only under the lock."""
+        self._seen = None
+        self._close()
+
     def close(self) -> None:
-        self._connection.close()
+        with self._opening:
+            self._close()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

@@ -69,13 +69,17 @@ def record_as_counts_now(record: Record) -> Record:
 
 
 def learn_passing(passing: dict[bytes, int], records: Iterable[Record]) -> None:
-    """Learn which versions count now, but not once the machine has started again: in the order of the log."""
+    """Learn which versions count now, but not once the machine has started again: in the order of the log.
+
+    An older one may stand behind a newer one: whoever read it was slow to mark it.
+    """
     for record in records:
         place, version, _ = record_as_counts_now(record)
-        if place == record[0]:
-            passing.pop(place, None)
-        elif version:
-            passing[place] = version
+        if version >= passing.get(place, 0):
+            if place == record[0]:
+                passing.pop(place, None)
+            elif version:
+                passing[place] = version
 
 
 def with_unsynced(
@@ -85,12 +89,12 @@ def with_unsynced(
 
     That is what it held for good before, if anything, and what counts until this machine starts again.
     """
-    last = {one[0]: one for one in found}
+    newest = {one[0]: one for one in sorted(found, key=lambda one: record_as_counts_now(one)[1])}
     kept: list[Record] = []
     for one in records:
         place = one[0]
         if unsynced.get(place) == one[1]:
-            kept += [last[name] for name in (place, _unsynced_place(place)) if name in last]
+            kept += [newest[name] for name in (place, _unsynced_place(place)) if name in newest]
         else:
             kept.append(one)
     return kept

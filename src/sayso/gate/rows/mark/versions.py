@@ -138,7 +138,7 @@ class Versions:
 
     def records_beyond(self, found: Sequence[Record]) -> list[Record]:
         """Return the records of all versions that are higher than in these."""
-        there = {place: version for place, version, _ in found}
+        there = {place: version for place, version, _ in sorted(found, key=lambda one: one[1])}
         return [one for one in self.records() if one[1] > there.get(one[0], 0)]
 
     # --- transactions that read ---
