@@ -135,12 +135,12 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
 def _judge(subject: RuleInput) -> Item:
     for check in checks_of(subject):
         said = check(subject)
-        if said.__class__ is str:  # the likeliest first: most checks keep silent
+        if type(said) is str:  # the likeliest first: most checks keep silent
             continue
-        if said.__class__ is Ruling:
+        if type(said) is Ruling:
             s, entry = subject, subject.entry
             return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, said)
-        if said.__class__ is RuleInput:
+        if type(said) is RuleInput:
             subject = said
     raise AssertionError("the last check always speaks")
 
