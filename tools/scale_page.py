@@ -95,7 +95,7 @@ COLUMNS = ("calls a second", "p99 in ms (99 in 100 calls are quicker)")
 STYLE = """
     .paper { fill: #ffffff } .ink { fill: #1f2328 } .faint { fill: #59636e } .line { stroke: #d1d9e0 }
     .SQLite { fill: #0969da } .PostgreSQL { fill: #bc4c00 }
-    text { font: 14px system-ui, sans-serif } .title { font-weight: 600 } .value { font-size: 12px }
+    text { font: 14px system-ui, sans-serif } .title { font-weight: 600 } .value { font-size: 10.5px }
     @media (prefers-color-scheme: dark) {
       .paper { fill: #0d1117 } .ink { fill: #e6edf3 } .faint { fill: #9198a1 } .line { stroke: #3d444d }
       .SQLite { fill: #4493f8 } .PostgreSQL { fill: #f0883e }
