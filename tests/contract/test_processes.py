@@ -371,3 +371,84 @@ def test_a_process_forked_by_one_that_did_not_use_the_store_can_use_it(tmp_path:
     with store.read():
         assert in_a_child(lambda: not in_a_child(write))
     store.close()
+
+
+REFUSED = pytest.raises(StoreError, match="was forked while")
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("how", ["opened anew", "opened twice"])
+def test_a_process_forked_while_the_file_is_open_is_refused_every_store_on_it(
+    how: str, tmp_path: Path
+) -> None:
+    """Whichever store it goes through: SQLite goes by what it remembers of the file."""
+    path = tmp_path / "store.db"
+    store, second = SqliteStore(path), SqliteStore(path)
+
+    def is_refused() -> bool:
+        with REFUSED, second.write() if how == "opened twice" else SqliteStore(path).write():
+            pass
+        return True
+
+    with store.read() as tx:
+        tx.meta("nothing")
+        assert in_a_child(is_refused)
+    with second.write() as tx:
+        tx.set_meta("parent", "goes on")
+    store.close()
+    second.close()
+
+
+INTERRUPTED = """
+import ctypes, functools, logging, os, signal, sys, threading
+
+interrupt = functools.partial(getattr(ctypes.CDLL(None), "raise"), int(signal.SIGINT))
+os.register_at_fork(after_in_parent=interrupt)  # before those of Sayso, as if it came while the system forks
+from sayso.store.sqlite.store import SqliteStore
+
+sys.unraisablehook = lambda told: print(told.exc_type.__name__, flush=True)
+store = SqliteStore(sys.argv[1])
+with store.write() as tx:
+    tx.set_meta("before", "wrote")
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+
+def use():
+    with store.write() as tx:
+        tx.set_meta("after", "wrote")
+    with store.read() as tx:
+        print(tx.meta("after"), flush=True)
+    os._exit(0)
+
+threading.Thread(target=use, daemon=True).start()
+threading.Event().wait(20)
+os._exit(1)
+"""
+
+
+def test_a_process_interrupted_while_it_forks_can_go_on(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED, str(tmp_path / "store.db")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout.split(), ran.returncode) == (["KeyboardInterrupt", "wrote"], 0), ran.stderr
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_file_moved_away_after_a_fork_is_not_made_again(tmp_path: Path) -> None:
+    """The next to open it would take the empty one for a new store."""
+    path = tmp_path / "store.db"
+    store = SqliteStore(path)
+    with store.write() as tx:
+        tx.set_meta("before", "wrote")
+    mark = store.wait_for_change(0, PATIENCE)
+    in_a_child(lambda: True)
+    path.rename(tmp_path / "away.db")
+    store.wait_for_change(mark, PATIENCE)
+    store.close()
+    assert not path.exists()

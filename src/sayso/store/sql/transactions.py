@@ -424,10 +424,13 @@ class SqlStore(ABC, Generic[TransactionT]):
     def _check_usable(self) -> None:
         """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
         if self._forks != _forks:
-            _inherited.append((self._watch, self._connections()))
-            self._start()
+            self._begin_process()
         if self._closed:
             raise StoreError("the store was closed", hint="open it again")
+
+    def _begin_process(self) -> None:
+        _inherited.append((self._watch, self._connections()))
+        self._start()
 
     @abstractmethod
     def _connections(self) -> object:

@@ -19,7 +19,7 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError, StoreFault
 from sayso.store.sql import statements as sql
@@ -54,25 +54,33 @@ long, the next try is when the log has grown as much again, because everybody wh
 """
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
-_stores: WeakSet[SqliteStore] = WeakSet()
+_stores: list[ref[SqliteStore]] = []
+"""A list, so that another thread may add one while this one goes through them."""
+_inherited: set[tuple[int, int]] = set()
+"""The files that were open when this process was forked: in it SQLite would lock nothing in them."""
+
+
+def _known_stores() -> list[SqliteStore]:
+    return [store for one in tuple(_stores) if (store := one()) is not None]
 
 
 def _begin_fork() -> None:
-    for store in list(_stores):
+    for store in _known_stores():
         store.begin_fork()
 
 
 def _end_fork() -> None:
-    for store in list(_stores):
+    for store in _known_stores():
         store.end_fork()
 
 
 def _begin_in_child() -> None:
-    for store in list(_stores):
+    for store in _known_stores():
         store.begin_in_child()
 
 
 os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork, after_in_child=_begin_in_child)
+os.register_at_fork(after_in_parent=_end_fork)  # again: Ctrl-C during the fork is raised in the first one
 
 _AHEAD = {
     "metas": 'SELECT "name", "value" FROM meta WHERE "name" IN (VALUES :each)',
@@ -113,6 +121,19 @@ class HeldConnection:
     def __del__(self) -> None:
         if self._forks == count_forks():
             _let_go(self.connection)
+
+
+class _Forking:
+    """A thread that forks this process, with its turn."""
+
+    __slots__ = ("claim", "closed", "opens", "thread")
+
+    def __init__(self, thread: int, claim: Claim) -> None:
+        self.thread, self.claim = thread, claim
+        self.opens = False
+        """Whether it holds the lock to open a connection."""
+        self.closed = False
+        """Whether all connections are closed for it."""
 
 
 class SqliteTransaction(Transaction):
@@ -228,15 +249,13 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._name = str(self._path)
         self._clock = clock
         self._busy = busy
-        self._inherited = False
-        """Whether this process was forked while a connection was open."""
-        self._closed_by: set[int] = set()
-        """The threads that fork this process now, and for which all are closed."""
-        super().__init__()
         file.make_store_file(self._path)
-        file.set_up_file(self._path, busy=busy, upgrade=upgrade)
         self._file = file.file_identity(self._path)
-        _stores.add(self)
+        self._check_not_inherited()
+        super().__init__()
+        _stores.append(ref(self, _stores.remove))
+        with self._opening:
+            file.set_up_file(self._path, busy=busy, upgrade=upgrade)
 
     @property
     def path(self) -> Path:
@@ -270,8 +289,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         """Held to open a connection, and by the thread that forks this process until it has."""
         self._opened: WeakSet[HeldConnection] = WeakSet()
         self._probe: SqliteCommitProbe | None = None
-        self._forking: tuple[int, Claim] | None = None
-        """The thread that forks this process, with its turn."""
+        self._forking: _Forking | None = None
         self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
         """The rows known from the last transaction that was committed, with its connection and version."""
 
@@ -285,36 +303,38 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         one that was forked meanwhile nothing would be locked at all, or for ever: others would remove the log
         that it writes to, and it would see nothing of them.
         """
-        if self._forks != count_forks():  # this process has not used it yet
-            if not self._inherited:
-                self._closed_by.add(threading.get_ident())
-            return
         if self._single.is_inside:
             return
         end = time.monotonic() + self._busy
         claim = self._turn.take(self._busy)
         if claim is None:
             return
-        self._forking = threading.get_ident(), claim
-        if self._opening.acquire(timeout=self._busy):
-            if self._close_all(end):
-                self._closed_by.add(threading.get_ident())
-        else:
-            self._forking = None
-            self._turn.give(claim)
+        forking = self._forking = _Forking(threading.get_ident(), claim)
+        forking.opens = self._opening.acquire(timeout=self._busy)
+        forking.closed = forking.opens and self._close_all(end)
 
     def end_fork(self) -> None:
-        """In the parent: go on."""
-        self._closed_by.discard(threading.get_ident())
+        """In the parent: go on. Called twice, for what an interruption (Ctrl-C) of the first call left."""
         forking = self._forking
-        if self._forks == count_forks() and forking is not None and forking[0] == threading.get_ident():
+        if forking is None or forking.thread != threading.get_ident():
+            return
+        try:
+            if forking.opens:
+                self._opening.release()
+        finally:
             self._forking = None
-            self._opening.release()
-            self._turn.give(forking[1])
+        try:
+            self._turn.give(forking.claim)
+        except BaseException:  # nobody else would
+            self._turn.give(forking.claim)
+            raise
 
     def begin_in_child(self) -> None:
-        self._inherited = threading.get_ident() not in self._closed_by
-        self._closed_by.clear()
+        """Begin at once, before there are other threads, and use nothing of the parent's."""
+        forking = self._forking
+        if forking is None or forking.thread != threading.get_ident() or not forking.closed:
+            _inherited.add(self._file)
+        self._begin_process()
 
     def _close_all(self, end: float) -> bool:
         """Close each connection once nobody uses it; return whether all are closed by then.
@@ -341,14 +361,18 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             time.sleep(_FIRST_PAUSE)
 
     def _check_usable(self) -> None:
-        if self._inherited:
+        if _inherited:
+            self._check_not_inherited()
+        super()._check_usable()
+        if self._log.fault:
+            self._log.check()
+
+    def _check_not_inherited(self) -> None:
+        if self._file in _inherited:
             raise StoreError(
                 f"this process was forked while {self._path} was being read or written",
                 hint="fork when no other thread uses the store, or start another program instead",
             )
-        super()._check_usable()
-        if self._log.fault:
-            self._log.check()
 
     def _begin_reading(self) -> SqliteTransaction:
         self._check_file()
@@ -517,7 +541,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
-        """One that writes never waits by itself once it is open: SQLite would let it sleep far too long."""
+        """One that writes never waits by itself once it is open: SQLite would let it sleep far too long.
+
+        The file is checked first: SQLite would make one that was moved away.
+        """
+        self._check_file()
         connection = connect_to_file(self._path, busy=self._busy, full=False)
         if writes:
             connection.execute("PRAGMA busy_timeout = 0")

@@ -51,6 +51,7 @@ def _count_fork() -> None:
 
 
 os.register_at_fork(before=_begin_fork, after_in_parent=_end_fork, after_in_child=_count_fork)
+os.register_at_fork(after_in_parent=_end_fork)  # again: Ctrl-C during the fork is raised in the first one
 
 
 def place_here() -> Place:
