@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from sayso.store.contract import Store, StoreError
 from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
 from tests.contract import rows
 from tests.support.places import kept
@@ -452,3 +453,49 @@ def test_a_file_moved_away_after_a_fork_is_not_made_again(tmp_path: Path) -> Non
     store.wait_for_change(mark, PATIENCE)
     store.close()
     assert not path.exists()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("when", ["syncs", "wakes others"])
+@pytest.mark.parametrize("what", ["forks", "writes", "closes"])
+def test_a_signal_that_comes_while_its_thread_syncs_can_use_the_store(
+    what: str, when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait for a sync, or a lock, that goes on only after it."""
+    store = SqliteStore(tmp_path / "store.db")
+    heard: list[bool] = []
+
+    def write(name: str) -> bool:
+        with store.write() as tx:
+            tx.set_meta(name, "wrote")
+        return True
+
+    def handle() -> bool:
+        if what == "closes":
+            store.close()
+            return True
+        return in_a_child(lambda: write("handler")) if what == "forks" else write("handler")
+
+    def interrupt(*_: object) -> None:
+        if not heard:
+            heard.append(False)
+            heard[:] = [handle()]
+
+    def sync(file: int) -> None:
+        os.fsync(file)
+        interrupt()
+
+    if when == "syncs":
+        monkeypatch.setattr(log_sync, "sync_file", sync)
+    else:
+        monkeypatch.setattr(store._log, "_waiting", 1)  # noqa: SLF001
+        monkeypatch.setattr(store._log._done, "notify_all", interrupt)  # noqa: SLF001
+    done: list[bool] = []
+    thread = threading.Thread(target=lambda: done.append(write("interrupted")), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert (heard, done) == ([True], [True])
+    with SqliteStore(tmp_path / "store.db").read() as tx:
+        names = ["interrupted"] if what == "closes" else ["interrupted", "handler"]
+        assert [tx.meta(name) for name in names] == ["wrote"] * len(names)
+    store.close()

@@ -124,7 +124,7 @@ class WriterTurn:
     """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # a signal may come while its thread has it
         self._holder: ref[Claim] | None = None
         self._waiting: deque[Claim] = deque()
 

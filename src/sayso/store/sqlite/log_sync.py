@@ -9,6 +9,7 @@
 - After a sync that failed nobody knows what is on the disk, and trying again may succeed without writing
   anything. So the first failure is final: every later wait fails, and the store closes.
 - A sync that was interrupted (Ctrl-C) did not fail: it covers nothing, and whoever waits syncs again.
+- What a signal of the program does in the middle of one does not wait for it: it syncs by itself.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ class LogSync:
         self._opened = 0
         self._looked = 0
         """How many connections had been opened when the log was last looked for."""
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # a signal may come while its thread has it
         self._done = threading.Condition(self._guard)
         self._waiting = 0
         self._committed = 0
         self._synced = 0
         self._under_way = False
+        self._thread = 0
+        """The thread whose sync is under way."""
         self.fault = ""
         """Why no sync can be relied on any more."""
 
@@ -86,19 +89,21 @@ class LogSync:
 
     def wait(self, number: int) -> None:
         """Return once this commit is on the disk; an error if that cannot be said."""
-        mine = False
+        mine, me = False, threading.get_ident()
         try:
             with self._guard:
-                while self._under_way and self._synced < number:
+                while self._under_way and self._synced < number and self._thread != me:
                     self._wait_for_other()
                 if self._synced >= number:
                     return
                 if self.fault:
                     self.check()
-                self._under_way = mine = True
+                if not self._under_way:
+                    self._thread = me
+                    self._under_way = mine = True
             covered = self._committed
             self._sync()
-            self._synced = covered
+            self._synced = max(self._synced, covered)
         except OSError as error:
             if error.errno is not None:  # else it is not of the system: a signal of the program raised it
                 self.fault = error.strerror or "an error without a name"  # first: nothing gets in between
