@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
@@ -211,7 +212,13 @@ def high_risk_reason(entry: Entry, found: str | None = None, *, every_time: bool
 
 
 def reason_suffix(entry: Entry) -> str:
-    return f": {add_subject(entry.reason)}" if entry.reason else ""
+    return _spell_suffix(entry.reason) if entry.reason else ""
+
+
+@lru_cache(maxsize=1_024)
+def _spell_suffix(reason: str) -> str:
+    """The same for the reason in a policy: there are few, and each is spelled for many calls."""
+    return f": {add_subject(reason)}"
 
 
 def user_initiated_reason(clicked: str) -> str:

@@ -5,8 +5,6 @@ Policies and readings say it in either form. Every sentence for people about it 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from sayso.core.text.patterns import lazy_pattern
 
 _SUBJECTS = frozenset(
@@ -20,7 +18,6 @@ _UNKNOWN = lazy_pattern(r"\S+ \S+ is not (?:known|understood)")
 """A program and its subcommand, as in "gems x is not known"."""
 
 
-@lru_cache(maxsize=1_024)
 def add_subject(text: str) -> str:
     """'changes a remote' becomes 'it changes a remote'; what has a subject stays as it is."""
     return f"it {text}" if _begins_with_verb(text) else text
