@@ -127,12 +127,12 @@ class Life:
         truth = self.place.hand.copy()
         nothing: Copy = {table: {} for table in truth}
         copy = self.random.choice([*self.copies, nothing])
-        chosen = self.choose(copy, truth)
+        chosen, void = self.choose(copy, truth), self.find_void()
         self.place.hand.put_back(copy, chosen)
         changed = {
             (table, str(key[0])) for table, key in chosen if copy[table].get(key) != truth[table].get(key)
         }
-        seen = set() if any(table in LOSABLE for table, _ in changed) else changed
+        seen = set() if any(table in LOSABLE for table, _ in changed) else changed - void
         if self.random.random() < 0.6:
             self.look(seen)
         if self.random.random() < 0.6:
@@ -145,6 +145,15 @@ class Life:
             self.astray -= changed
             self.look(set())
         self.sessions = self.sessions[-4:]
+
+    def find_void(self) -> Names:
+        """Sessions that a new epoch has ended: nothing is made of their rows, so nothing is said of them."""
+        with self.gate.store.read() as tx:
+            rows = [tx.session(name) for name in {probe.session for probe in self.probes}]
+        sealer = self.gate.sealer
+        return {
+            ("sessions", row.id) for row in rows if row is not None and sealer.void_session(row) is not None
+        }
 
     def choose(self, copy: Copy, truth: Copy) -> Chosen:
         """Whole tables, some rows of some tables, or one row."""
