@@ -83,6 +83,8 @@ class Judge(msgspec.Struct, gc=False):
     added: Mapping[str, Any]
     findings: list[Finding] = []
     pins: set[str] = set()
+    commands: list[tuple[Argument, ...]] = []
+    """The words of every simple command, its program first."""
     depth: int = 0
     window: tuple[int, int, str] | None = None
     """While a script inside the line is judged: where it stands, and its text."""
@@ -280,6 +282,7 @@ class Judge(msgspec.Struct, gc=False):
         body: Value | None = None,
     ) -> None:
         """Judge one command by its words, the first of which is its program."""
+        self.commands.append(arguments)
         first = arguments[0] if arguments else Argument(Value(None), start, end)
         name = first.value.text
         if not name or first.value.wild or first.value.home:

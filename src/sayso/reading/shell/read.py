@@ -35,10 +35,14 @@ _CANNOT_TELL = ("shell.run", "scripts.run")
 
 
 class ShellReading(msgspec.Struct, frozen=True, gc=False):
-    """What a line does. `pins` are the files it runs, each with the digest of its content."""
+    """What a line does. `pins` are the files it runs, each with the digest of its content.
+
+    `commands` are the words of each simple command, its program first.
+    """
 
     findings: tuple[Finding, ...]
     pins: tuple[str, ...] = ()
+    commands: tuple[tuple[Argument, ...], ...] = ()
 
     @property
     def risk(self) -> Risk:
@@ -63,7 +67,8 @@ def read_line(
         judge.findings.append(Finding("shell.run", Risk.HIGH, why, 0, len(line)))
     if len(judge.findings) > 1:
         judge.findings.sort(key=_strictest_first)
-    return ShellReading(tuple(judge.findings), tuple(sorted(judge.pins)) if judge.pins else ())
+    pins = tuple(sorted(judge.pins)) if judge.pins else ()
+    return ShellReading(tuple(judge.findings), pins, tuple(judge.commands))
 
 
 def _strictest_first(one: Finding) -> tuple[bool, int, int]:
