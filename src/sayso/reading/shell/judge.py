@@ -60,7 +60,8 @@ from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.table import SPECIALS
 from sayso.reading.shell.state import ChangedFiles, ShellState
-from sayso.reading.shell.words import Value, substitutions_in, value_of_word
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import substitutions_in, value_of_word
 
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""

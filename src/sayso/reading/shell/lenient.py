@@ -19,7 +19,7 @@ from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

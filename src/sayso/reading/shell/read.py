@@ -28,7 +28,7 @@ from sayso.reading.shell.lenient import (
 from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 MAX_OPERATIONS = 24
 _CANNOT_TELL = ("shell.run", "scripts.run")

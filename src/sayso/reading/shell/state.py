@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from sayso.reading.shell.grammar.syntax import Function
-    from sayso.reading.shell.words import Value
+from sayso.reading.shell.grammar.syntax import Function
+from sayso.reading.shell.value import Value
 
 MAX_FOLDERS = 4
 
@@ -95,8 +93,6 @@ class ShellState(msgspec.Struct, gc=False):
 
     def forget(self, name: str, source: str = "") -> None:
         """A variable has a value that is not known; `source` are the commands that may make it."""
-        from sayso.reading.shell.words import Value
-
         before = self.variables.get(name)
         self.variables[name] = Value(None, source=source or ("" if before is None else before.source))
 

@@ -6,7 +6,7 @@ import msgspec
 
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 
 class Invocation(msgspec.Struct, gc=False):

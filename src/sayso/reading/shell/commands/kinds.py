@@ -16,7 +16,7 @@ from sayso.reading.shell.languages.template import judge_template
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation

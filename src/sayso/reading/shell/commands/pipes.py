@@ -11,7 +11,8 @@ from sayso.reading.shell.files.mentions import judge_mentions, named_value
 from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Simple
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, value_of_word, words_below
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import value_of_word, words_below
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

@@ -9,7 +9,7 @@ from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Redirection, Substitution
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

@@ -11,7 +11,7 @@ from sayso.reading.shell.files.mentions import judge_mentions
 from sayso.reading.shell.grammar.syntax import Compound, Simple, Word
 from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import MAX_CHOICES, Value
+from sayso.reading.shell.value import MAX_CHOICES, Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

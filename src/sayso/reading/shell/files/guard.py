@@ -12,7 +12,7 @@ from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

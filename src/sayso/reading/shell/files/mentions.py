@@ -20,7 +20,8 @@ from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Variable, Word
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, substitutions_in, value_of_word, words_below
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import substitutions_in, value_of_word, words_below
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

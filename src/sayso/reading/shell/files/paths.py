@@ -16,7 +16,7 @@ from sayso.reading.shell.files.quick import effect_of_operation
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution, Variable, Word
 from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, prints_one_word
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import prints_one_word
 
 _PASSED_OVER = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 

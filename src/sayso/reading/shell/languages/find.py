@@ -22,7 +22,7 @@ from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 from sayso.reading.verbs import verb_of
 
 if TYPE_CHECKING:

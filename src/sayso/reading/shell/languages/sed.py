@@ -9,7 +9,7 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation

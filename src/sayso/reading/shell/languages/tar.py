@@ -13,7 +13,7 @@ from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.unpacking import judge_unpacked
 from sayso.reading.shell.state import ChangedFiles, join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

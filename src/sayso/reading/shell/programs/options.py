@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 
 class Option(msgspec.Struct, frozen=True, gc=False):

@@ -17,7 +17,7 @@ from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.local_tools import is_activation
 from sayso.reading.shell.state import MAX_FOLDERS, join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation

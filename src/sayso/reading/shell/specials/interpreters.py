@@ -19,7 +19,7 @@ from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.guarding import judge_own_program
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

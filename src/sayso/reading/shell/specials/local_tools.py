@@ -20,7 +20,7 @@ from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation

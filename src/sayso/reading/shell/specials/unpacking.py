@@ -28,7 +28,7 @@ from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

@@ -10,7 +10,7 @@ from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.wrappers import parse_and_judge
 from sayso.reading.shell.state import join_path
-from sayso.reading.shell.words import MAX_CHOICES, Value
+from sayso.reading.shell.value import MAX_CHOICES, Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
