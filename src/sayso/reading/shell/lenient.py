@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from itertools import islice
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.spellings import WILD
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
+from sayso.reading.shell.judge import Judge, Request
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.walk import run_command
 
 _TOKEN = lazy_pattern(
     r"""(?P<blank>[ \t]+|\\\n)|(?P<break>[;&|\n(){}`<>]+|\$\()"""
@@ -101,10 +98,11 @@ def _run_words(judge: Judge, words: list[str], start: int, end: int) -> list[Fin
     if find_program(name, judge.added) is None:
         return []
     own = judge.start_again(judge.added)
-    own.depth = judge.depth + 1
+    own.window = None
     arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
+    state = ShellState((judge.where.folder,), judge.where.home)
     try:
-        own.run(arguments, ShellState((judge.where.folder,), judge.where.home), start, end)
+        run_command(own, Request(arguments, state, start, end))
     except (CannotTell, TooMuch, RecursionError):
         return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
     return own.findings
@@ -157,25 +155,3 @@ def _unquote(word: str) -> str:
     return _QUOTES.sub(
         lambda found: next(one for one in (found[1], found[2], found[3], "") if one is not None), word
     )
-
-
-def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
-    """Code or an unparsed line that names the guard: its files, or its program in a program's place."""
-    from sayso.reading.shell.files.guard import judge_guard_mentions
-    from sayso.reading.shell.specials.guarding import judge_own_program
-
-    pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
-    arguments = tuple(Argument(Value(one), start, end) for one in pieces)
-    judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
-    for first, second in pairwise(pieces) if WILD.search(text) is not None else ():
-        if WILD.search(first) is not None:
-            own = Argument(Value(first, wild=True), start, end)
-            judge_own_program(judge, own, (Argument(Value(second), start, end),))
-    match = _SAYSO.search(text)
-    if match is not None:
-        rest = text[match.end() :].split()[:1]
-        judge_own_program(
-            judge,
-            Argument(Value("sayso"), start, end),
-            tuple(Argument(Value(one), start, end) for one in rest),
-        )

@@ -14,21 +14,24 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.shell.files.own_program import judge_mentioned_guard
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
 from sayso.reading.shell.grammar.plain import parse_plain, split_bare
-from sayso.reading.shell.grammar.syntax import CannotTell, Sequence
-from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.grammar.syntax import CannotTell
+from sayso.reading.shell.judge import Judge, Request
 from sayso.reading.shell.lenient import (
     find_danger,
     find_marked,
     find_marked_commands,
-    judge_mentioned_guard,
 )
 from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.table import SPECIALS
 from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.text import ShellText, join_lines
 from sayso.reading.shell.value import Value
+from sayso.reading.shell.walk import run_command, walk_sequence
 
 MAX_OPERATIONS = 24
 _CANNOT_TELL = ("shell.run", "scripts.run")
@@ -58,45 +61,59 @@ class ShellReading(msgspec.Struct, frozen=True, gc=False):
 def read_line(
     line: str, where: CallFolders, policy: Policy, added: Mapping[str, Any] = NO_PROGRAMS
 ) -> ShellReading:
-    """Read a command line as bash would run it in this folder."""
-    judge = Judge(line, where, policy, added)
+    """Read a command line as a shell would run it in this folder."""
+    text = ShellText(line)
+    judge = open_judge(line, where, policy, added)
     try:
-        _read_whole(judge, line, where)
+        text = _read_whole(judge, line, where)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the line is not low
         why = f"it cannot be read ({type(error).__name__})"
         judge.findings.append(Finding("shell.run", Risk.HIGH, why, 0, len(line)))
-    if len(judge.findings) > 1:
-        judge.findings.sort(key=_strictest_first)
-    pins = tuple(sorted(judge.pins)) if judge.pins else ()
-    return ShellReading(tuple(judge.findings), pins, tuple(judge.commands))
+    found = judge.findings
+    if text.removed:
+        place = text.place_in_line
+        found = [msgspec.structs.replace(one, start=place(one.start), end=place(one.end)) for one in found]
+    if len(found) > 1:
+        found.sort(key=_strictest_first)
+    return ShellReading(tuple(found), tuple(sorted(judge.pins)), tuple(judge.commands))
+
+
+def open_judge(line: str, where: CallFolders, policy: Policy, added: Mapping[str, Any]) -> Judge:
+    """Return a judge of this line that has found nothing yet."""
+    return Judge(line, where, policy, added, specials=SPECIALS)
 
 
 def _strictest_first(one: Finding) -> tuple[bool, int, int]:
     return one.barred is None, -one.risk, one.start
 
 
-def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
-    """Both readings. Where the strict one gives up, the lenient one looks at every word."""
+def _read_whole(judge: Judge, line: str, where: CallFolders) -> ShellText:
+    """Read a line in both ways. Where the strict one gives up, the lenient one looks at every word."""
     state = ShellState((where.folder or None,), where.home, judge.changes)
-    short = len(line) <= MAX_LENGTH
-    bare = split_bare(line) if short else None
+    text = ShellText(line)
     try:
+        short = len(line) <= MAX_LENGTH
+        bare = split_bare(line) if short else None
         if bare is not None:
-            judge.run(_arguments(bare), state, 0, len(line))
-        else:
-            _read_syntax(judge, line, state, parse_plain(line) if short else None)
+            run_command(judge, Request(_arguments(bare), state, 0, len(line)))
+            return text
+        text = join_lines(line) if short else text
+        judge.line = text.text
+        _read_syntax(judge, text.text, state)
     except CannotTell as found:
         judge.window = None
         judge.doubt(found.why, found.start, found.end)
-        _look_for_danger(judge, line, parsed=False)
+        _look_for_danger(judge, judge.line, parsed=False)
     except (TooMuch, RecursionError):
         judge.window, judge.findings = None, [*judge.findings[:50], *find_marked(judge, judge.findings[50:])]
-        judge.doubt("it does more than can be followed", 0, len(line))
-        _look_for_danger(judge, line, parsed=False)
+        judge.doubt("it does more than can be followed", 0, len(judge.line))
+        _look_for_danger(judge, judge.line, parsed=False)
+    return text
 
 
-def _read_syntax(judge: Judge, line: str, state: ShellState, plain: Sequence | None) -> None:
-    judge.sequence(parse_line(line) if plain is None else plain, state)
+def _read_syntax(judge: Judge, line: str, state: ShellState) -> None:
+    plain = parse_plain(line) if len(line) <= MAX_LENGTH else None
+    walk_sequence(judge, parse_line(line) if plain is None else plain, state)
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
     if plain is None and all(one.risk is not Risk.HIGH for one in judge.findings):
@@ -114,8 +131,9 @@ def _arguments(texts: list[str]) -> tuple[Argument, ...]:
 
 
 def _look_for_danger(judge: Judge, line: str, *, parsed: bool) -> None:
-    judge.window = None
-    judge.depth = 0
+    judge.window, judge.depth, judge.steps = None, 0, 0
+    if not parsed:
+        line = line.replace("\\\n", "")
     judge.findings += find_danger(judge, line, parsed=parsed)
     if not parsed:
         judge.findings += find_marked_commands(judge, line)

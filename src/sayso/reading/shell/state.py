@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 import msgspec
 
@@ -59,6 +60,8 @@ class ShellState(msgspec.Struct, gc=False):
     """It may have come here by a link, and `..` leads back along it."""
     previous: tuple[str | None, ...] | None = None
     """Where it was before it went here, if it did: `cd -` leads back."""
+    assigned: list[str] = []
+    """The name of each variable that was set so far, in whatever shell of the line."""
 
     def is_private(self, folder: str | None) -> bool:
         """Return whether a folder is, holds or belongs to what programs keep for the user; in doubt, yes."""
@@ -67,34 +70,44 @@ class ShellState(msgspec.Struct, gc=False):
         return f"{self.home}/".startswith(f"{folder}/") or folder.startswith(f"{self.home}/.")
 
     def copy(self) -> ShellState:
-        """The state of a shell that begins here."""
-        return ShellState(
-            self.folders,
-            self.home,
-            self.changes,
-            self.variables.copy(),
-            self.functions.copy(),
-            self.input,
-            self.changed,
-            self.linked,
-            self.previous,
-        )
+        """Return the state of a shell that begins here."""
+        made = copy(self)
+        made.variables, made.functions = self.variables.copy(), self.functions.copy()
+        return made
 
     def merge(self, other: ShellState) -> None:
-        """Take over what may have happened in a branch: whatever differs is not known any more."""
+        """Make this the state after either of two ways: where they differ, nothing is known."""
         self.add_folders(other.folders)
-        for name, value in other.variables.items():
-            if self.variables.get(name) != value:
-                self.forget(name, value.source)
-        self.functions.update(other.functions)
+        if self.variables != other.variables:
+            for name in self.variables.keys() | other.variables.keys():
+                if self.variables.get(name) != other.variables.get(name):
+                    self._lose(name, other.variables.get(name))
+        if self.functions != other.functions:
+            self.functions.update(other.functions)
+            self.changed = self.changed or "a function may be defined by now, or not"
         self.changed = self.changed or other.changed
         self.linked = self.linked or other.linked
         self.previous = self.previous if self.previous == other.previous else None
 
-    def forget(self, name: str, source: str = "") -> None:
-        """A variable has a value that is not known; `source` are the commands that may make it."""
-        before = self.variables.get(name)
-        self.variables[name] = Value(None, source=source or ("" if before is None else before.source))
+    def assign(self, name: str, value: Value) -> None:
+        """Set a variable."""
+        self.assigned.append(name)
+        self.variables[name] = value
+
+    def forget(self, name: str) -> None:
+        """Set a variable to a value that is not known."""
+        self.assigned.append(name)
+        self._lose(name)
+
+    def forget_since(self, mark: int) -> None:
+        """Forget each variable that was set since then, in whatever order."""
+        for name in dict.fromkeys(self.assigned[mark:]):
+            self._lose(name)
+
+    def _lose(self, name: str, other: Value | None = None) -> None:
+        """Keep of a variable only how the commands are written that may make its value."""
+        known = [one.source for one in (other, self.variables.get(name)) if one is not None and one.source]
+        self.variables[name] = Value(None, source=known[0] if known else "")
 
     def add_folders(self, folders: tuple[str | None, ...]) -> None:
         """The shell may be in any of these as well."""

@@ -8,8 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
-from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger
+from sayso.reading.shell.read import open_judge
 from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
@@ -45,7 +45,7 @@ def test_what_touches_the_guard_is_blocked(reader: Reader, line: str) -> None:
 
 @each_row("line", TABLE["low"])
 def test_the_lenient_reading_never_contradicts_a_low_one(reader: Reader, line: str) -> None:
-    judge = Judge(line, reader.where, reader.policy, {})
+    judge = open_judge(line, reader.where, reader.policy, {})
     assert find_danger(judge, line, parsed=True) == []
 
 
@@ -53,5 +53,5 @@ def test_the_lenient_reading_never_contradicts_a_low_one(reader: Reader, line: s
     "line", ["ls; rm -rf x", "A=1 git push --force", "(sudo ls)", "ls | xargs; curl x.test"]
 )
 def test_the_lenient_reading_finds_danger_by_itself(reader: Reader, line: str) -> None:
-    judge = Judge(line, reader.where, reader.policy, {})
+    judge = open_judge(line, reader.where, reader.policy, {})
     assert any(one.risk is Risk.HIGH for one in find_danger(judge, line, parsed=True))

@@ -9,6 +9,7 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
+from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.languages import read_language
@@ -81,8 +82,6 @@ def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation
     why = f"it runs code that {program.name} is given"
     judge.record("scripts.run", Risk.HIGH, why, value.start, value.end)
     if value.text is not None:
-        from sayso.reading.shell.lenient import judge_mentioned_guard
-
         judge_mentioned_guard(judge, value.text, value.start, value.end)
 
 
@@ -132,9 +131,7 @@ def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation
 
 
 def _judge_signal(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.specials.guarding import judge_process
-
-    judge_process(judge, value, invocation)
+    judge_process(judge, value)
 
 
 def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:

@@ -19,25 +19,23 @@ _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
 def judge_redirection(  # noqa: C901 - one branch for each operator
-    judge: Judge, one: Redirection, state: ShellState
+    judge: Judge, one: Redirection, value: Value | None, state: ShellState
 ) -> Value | None:
-    """Judge one; the value that a here-document or here-string puts on the standard input."""
-    if one.operator == "<<":
-        return None if one.body is None else _read_body(judge, one, state)
-    if one.target is None:
-        if one.operator not in ("<&-", ">&-"):
+    """Judge a redirection to this value; return what it puts on the standard input."""
+    if value is None:
+        if one.operator not in ("<&-", ">&-", "<<"):
             judge.doubt("a redirection is not understood", one.start, one.end)
         return None
+    if value.odd is not None:
+        judge.doubt(value.odd, one.start, one.end)
+    if one.operator == "<<":
+        return value if value.text is not None else Value(None, vetted=value.vetted)
+    assert one.target is not None  # noqa: S101 - it has a value
     if one.operator == "<<<":
         if any(isinstance(part, Substitution) and not part.quoted for part in one.target.parts):
             judge.doubt("a here-string runs commands", one.start, one.end)
-        value = judge.value(one.target, state)
-        if value.odd is not None:
-            judge.doubt(value.odd, one.start, one.end)
         return value
-    value = judge.value(one.target, state)
     if value.odd is not None:
-        judge.doubt(value.odd, one.start, one.end)
         return None
     if len(spread_braces(one.target)) != 1:
         judge.doubt("a redirection goes to several files", one.start, one.end)
@@ -50,14 +48,6 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
     _judge_target(judge, one, value, state)
     reads = one.operator in ("<", "<>") and value.text != "/dev/null"
     return Value(None) if reads else None
-
-
-def _read_body(judge: Judge, one: Redirection, state: ShellState) -> Value:
-    assert one.body is not None  # noqa: S101 - asked for by the caller
-    value = judge.value(one.body, state)
-    if value.odd is not None:
-        judge.doubt(value.odd, one.start, one.end)
-    return value if value.text is not None else Value(None, vetted=value.vetted)
 
 
 def _judge_target(judge: Judge, one: Redirection, value: Value, state: ShellState) -> None:

@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.invocation import Invocation
-from sayso.reading.shell.commands.usage import judge_program
-from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
+from sayso.reading.shell.files.own_program import judge_own_program
+from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.scripts import judge_script
-from sayso.reading.shell.programs.known import NO_PROGRAMS, KnownProgram
+from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.local_tools import find_environment_program, is_system_python, run_local
+from sayso.reading.verbs import verb_of
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
+_FOLDER_WORK = frozenset({"git", "packages", "lint", "build", "tests", "scripts"})
+"""Domains of operations whose work is the folder that a command runs in."""
+_FINDERS = frozenset({"find", "fd", "fdfind"})
+_CHANGES = frozenset({"write", "edit", "create", "delete"})
 _SYSTEM_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 
@@ -33,9 +38,7 @@ def judge_path_as_program(judge: Judge, first: Argument, invocation: Invocation)
         return None
     if is_system_python(found):
         return "python"
-    judge.deeper(invocation.start, invocation.end)
     run_local(judge, found, (first, *invocation.arguments), invocation.state, invocation)
-    judge.depth -= 1
     return None
 
 
@@ -45,22 +48,38 @@ def judge_unknown_program(judge: Judge, first: Argument, invocation: Invocation)
     judge_guard_mentions(judge, invocation.arguments, invocation.state)
 
 
-def run_at_least(judge: Judge, arguments: tuple[Argument, ...], invocation: Invocation) -> None:
-    """Judge a program whose code may be the workspace's: never low, whatever its name does."""
-    before = len(judge.findings)
-    judge.run(arguments, invocation.state, invocation.start, invocation.end, invocation.body)
+def look_at_result(judge: Judge, invocation: Invocation, before: int, *, of_project: bool) -> None:
+    """Judge what follows from all that a command does: the code it runs, its folder, the files it names."""
+    start, end, folders = invocation.start, invocation.end, invocation.state.folders
     found = judge.findings[before:]
-    if all(one.risk is Risk.LOW for one in found):
+    if of_project and all(one.risk is Risk.LOW for one in found):
         lints = any(one.operation == "lint.check" for one in found)
         name, why = "lint.run" if lints else "scripts.run", "runs code of the workspace"
-        judge.record(name, Risk.MODERATE, why, invocation.start, invocation.end)
+        judge.record(name, Risk.MODERATE, why, start, end)
+        found = judge.findings[before:]
+    if not any(one.risk is not Risk.LOW for one in found):
+        return
+    works = any(one.operation in PROJECT_WORK for one in found)
+    if works:
+        for folder in filter(None, folders):
+            pin_project_files(judge, folder, start, end)
+        judge_given_files(judge, invocation.arguments, invocation.state)
+    elif any(one.risk is Risk.HIGH for one in found):
+        judge_guard_mentions(judge, invocation.arguments, invocation.state, OWN)
+        if any(one.operation == "packages.install" for one in found):
+            judge_packages(judge, invocation.arguments)
+    if invocation.name in _FINDERS and any(verb_of(one.operation) in _CHANGES for one in found):
+        judge_guard_mentions(judge, invocation.arguments, invocation.state)
+    if works or any(one.operation.partition(".")[0] in _FOLDER_WORK for one in found):
+        _judge_folder(judge, invocation)
 
 
-def raise_by_policy(judge: Judge, addition: KnownProgram, invocation: Invocation) -> None:
-    """What the operator says of a known program counts where it is stricter, and only there."""
-    other = judge.start_again(NO_PROGRAMS)
-    other.depth, other.window = judge.depth, judge.window
-    judge_program(other, addition, invocation)
-    for one in other.findings:
-        if one.risk is not Risk.LOW and one.operation != "shell.run":
-            judge.findings.append(one)
+def _judge_folder(judge: Judge, invocation: Invocation) -> None:
+    """The working folder counts like an operand: outside the workspace, code and changes are not its own."""
+    workspace = judge.where.workspace
+    for folder in invocation.state.folders:
+        if folder is None:
+            judge.doubt("the folder it runs in cannot be told", invocation.start, invocation.end)
+        elif not f"{judge.quick.find_real(folder)}/".startswith(f"{judge.quick.find_real(workspace)}/"):
+            effect = default_effect("files.write_outside_workspace")
+            judge.effect(effect, invocation.start, invocation.end)

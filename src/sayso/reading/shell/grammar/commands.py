@@ -95,7 +95,8 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
                 inner = child.children
                 if len(inner) != 1:
                     raise self.fail("its program's name is not understood", child)
-                words.append(self.word(inner[0]))
+                program = self.word(inner[0])
+                words.append(Word("[", program.start, program.end, "[") if program.text == "[" else program)
             elif kind == "variable_assignment":
                 if words:
                     raise self.fail("an assignment stands where none is understood", child)

@@ -8,7 +8,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part
 
 _ESCAPED = lazy_pattern(r"\\(.)", re.DOTALL)
-_IN_QUOTES = lazy_pattern(r"\\([$`\"\\\n])")
+_IN_QUOTES = lazy_pattern(r"\\([$`\"\\])")
 _ANSI = lazy_pattern(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(c.)|(.?))",
     re.DOTALL,
@@ -20,7 +20,7 @@ _SHORT = {
 
 
 def unescape(text: str) -> tuple[Part, ...]:
-    """An unquoted word: what a backslash stood before is quoted, and a line continuation is nothing."""
+    """Return the parts of an unquoted word: a character behind a backslash is quoted."""
     if "\\" not in text:
         return (Literal(text),)
     found: list[Part] = []
@@ -28,8 +28,7 @@ def unescape(text: str) -> tuple[Part, ...]:
     for match in _ESCAPED.finditer(text):
         if match.start() > here:
             found.append(Literal(text[here : match.start()]))
-        if match[1] != "\n":
-            found.append(Literal(match[1], quoted=True))
+        found.append(Literal(match[1], quoted=True))
         here = match.end()
     rest = text[here:]
     if rest.endswith("\\"):
@@ -40,8 +39,8 @@ def unescape(text: str) -> tuple[Part, ...]:
 
 
 def unescape_in_quotes(text: str) -> str:
-    """The text of a double-quoted string: a backslash counts before five characters only."""
-    return _IN_QUOTES.sub(lambda found: "" if found[1] == "\n" else found[1], text)
+    """Return the text of a double-quoted string: a backslash counts before four characters only."""
+    return _IN_QUOTES.sub(r"\1", text)
 
 
 def read_ansi(text: str) -> str | None:

@@ -8,7 +8,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import CannotTell
 
 MAX_DEPTH = 40
-_BLANK = lazy_pattern(r"(?:[ \t\n]|\\\n)*")
+_BLANK = lazy_pattern(r"[ \t\n]*")
 
 
 class SyntaxNodeReader:
@@ -58,10 +58,5 @@ def named_children(node: Any) -> list[Any]:
 
 
 def has_gap(text: str) -> bool:
-    """True if something other than white space stands here.
-
-    A line continuation alone is nothing at all: it joins what stands around it, whatever the grammar says.
-    """
-    if not text or text == " ":
-        return False
-    return _BLANK.fullmatch(text) is None or not text.replace("\\\n", "")
+    """Return whether something other than white space stands here."""
+    return text != " " and _BLANK.fullmatch(text) is None

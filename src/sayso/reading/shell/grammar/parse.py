@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from typing import Any
 
@@ -22,6 +23,9 @@ _HIDDEN = lazy_pattern(
     "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_BRACKET = re.compile(rb"(?:(?<=[\s;&|(!{`])|^)\[(?=[ \t])")
+"""`[` where it may be the name of a program. The grammar would take `[ a > b ]` for a comparison; behind the
+name of another program it is a command with a redirection, as it is for every shell."""
 _LOCAL = threading.local()
 
 
@@ -38,7 +42,7 @@ def parse_line(line: str) -> Sequence:
 def _read(line: str) -> Sequence:
     reader = CommandReader(line)
     source = reader.source
-    root = open_parser().parse(source).root_node
+    root = open_parser().parse(_BRACKET.sub(b":", source)).root_node
     if root.has_error:
         raise CannotTell("it cannot be parsed", 0, len(line))
     start, end = root.start_byte, root.end_byte

@@ -26,8 +26,8 @@ class TestReader(WordReader):
     """Reads tests."""
 
     def test(self, node: Any) -> Compound:
-        """`[ … ]` and `[[ … ]]`: the words in them; an arithmetic comparison can run commands."""
-        if node.children[0].type not in ("[", "[["):
+        """Read the words of `[[ … ]]`; a comparison of numbers can run commands."""
+        if node.children[0].type != "[[":
             raise self.fail("an arithmetic command can run others", node)
         first, *_, last = children = node.children
         if first.end_byte == children[1].start_byte or children[-2].end_byte == last.start_byte:
@@ -36,7 +36,7 @@ class TestReader(WordReader):
         written = [word.value for word in words]
         if not _COMPUTES.isdisjoint(one for one in written if one) and not all(map(_computes_nothing, words)):
             raise self.fail("a comparison of numbers can run commands", node)
-        return Compound("test" if first.type == "[[" else "[", (), tuple(words), None, (), *self.span(node))
+        return Compound("test", (), tuple(words), None, (), *self.span(node))
 
     def words_below(self, node: Any) -> list[Word]:
         self.enter(node)
@@ -48,10 +48,16 @@ class TestReader(WordReader):
                 found.append(self.leaf_word(one))
             elif one.type in _TEST_NODES:
                 found += self.words_below(one)
-            elif one.children or one.is_named:
+            elif one.children or one.is_named or one.type in ("<", ">"):
                 raise self.fail("a test is not understood", one)
+            elif one.type == "||" and not self.begins_as_test(one.next_sibling):
+                raise self.fail("a shell without `[[` would run what follows", one)
         self.depth -= 1
         return found
+
+    def begins_as_test(self, node: Any) -> bool:
+        """Return whether no shell takes this for the name of a program: it is an operator, or a value."""
+        return self.text(node.start_byte, node.end_byte).lstrip("!( ").startswith(("-", "$", '"$'))
 
 
 def _computes_nothing(word: Word) -> bool:

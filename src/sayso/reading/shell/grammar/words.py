@@ -81,9 +81,7 @@ class WordReader(SyntaxNodeReader):
 
     def bare(self, node: Any) -> tuple[Part, ...]:
         written = self.text(node.start_byte, node.end_byte)
-        if "\n" in written.replace(
-            "\\\n", ""
-        ):  # the grammar takes a line that begins with `\\` for a word more
+        if "\n" in written:
             raise self.fail("a line ends where the grammar goes on", node)
         if any(one.is_named for one in node.children) or _RUNS.search(written):
             raise self.fail("a word is not understood", node)

@@ -16,14 +16,12 @@ from sayso.reading.shell.files.guard import (
     OWN,
     bar_change_of_program,
     finds_program,
-    judge_guard_mentions,
 )
 from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.value import Value
-from sayso.reading.verbs import verb_of
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
@@ -36,7 +34,6 @@ _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _SHOWS_NO_CONTENT = frozenset(
     {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
 )
-_CHANGES = frozenset({"write", "edit", "create", "delete"})
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -46,7 +43,7 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
     """Judge an expression word by word."""
     words = list(invocation.arguments)
     named = program.table.named
-    here, paths, before = 0, 0, len(judge.findings)
+    here, paths = 0, 0
     while here < len(words):
         one = words[here]
         text = one.text
@@ -80,8 +77,6 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             if one.value.may_be_option:
                 judge.doubt("a word of find's expression is not known", one.start, one.end)
             judge_path(judge, "files.list", one, invocation.state)
-    if any(verb_of(one.operation) in _CHANGES for one in judge.findings[before:]):
-        judge_guard_mentions(judge, invocation.arguments, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
 
 
@@ -146,7 +141,7 @@ def _judge_command(
     inner = tuple(_fill(one, found) for one in words[here:end])
     state = invocation.state.copy()
     if kind in ("-execdir", "-okdir"):
-        state.variables = {}
+        state.folders = (None,)
     if kind in ("-ok", "-okdir"):
         judge.doubt("find asks for each file and waits", words[here - 1].start, words[here - 1].end)
     if not inner:

@@ -10,9 +10,9 @@ import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import report_problem
-from sayso.reading.shell.commands.variables import is_project_setting, is_risky
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.local_tools import is_activation
@@ -140,7 +140,7 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
             invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
         elif equals:
             known = one.text is not None and not one.value.wild
-            invocation.state.variables[name] = Value(value) if known else Value(None, vetted=one.value.vetted)
+            invocation.state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
@@ -193,7 +193,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
     state.functions.pop(text, None)
     state.forget(text)
     if state.input is not None and (state.input.vetted or state.input.source):
-        state.variables[text] = state.input
+        state.assign(text, state.input)
 
 
 def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -276,12 +276,14 @@ def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if not parsed.operands or chosen & {"-v", "-V"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
-    state = invocation.state.copy()
-    state.functions.clear()
-    changed = state.changed
-    judge.run(parsed.operands, state, parsed.operands[0].start, invocation.end, invocation.body)
-    invocation.state.folders = state.folders
-    invocation.state.changed = changed or state.changed
+    judge.run(
+        parsed.operands,
+        invocation.state,
+        parsed.operands[0].start,
+        invocation.end,
+        invocation.body,
+        without_functions=True,
+    )
 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -15,10 +15,10 @@ from sayso.reading.shell.commands.usage import (
     report_problem,
 )
 from sayso.reading.shell.files.deep import secret_under
+from sayso.reading.shell.files.own_program import bar
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
-from sayso.reading.shell.specials.guarding import bar
 from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:

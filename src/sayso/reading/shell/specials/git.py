@@ -47,10 +47,9 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     judge_subcommand(judge, program, parsed, inside)
     if _needs_no_repository(parsed):
         return
-    for one in judge.findings[before:]:
-        if one.risk is not _LOW:
-            _judge_outside(judge, invocation, folders)
-            return
+    invocation.state = inside.state
+    if any(one.risk is not _LOW for one in judge.findings[before:]):
+        return
     _check_configuration(judge, invocation, folders, named)
 
 
@@ -108,15 +107,6 @@ def _check_setting(judge: Judge, value: Argument, parsed: ParsedOptions) -> None
         or not is_harmless_key(key, setting)
     ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
-
-
-def _judge_outside(judge: Judge, invocation: Invocation, folders: tuple[str | None, ...]) -> None:
-    """A change of a repository outside the workspace."""
-    workspace = judge.where.workspace
-    for folder in folders:
-        if workspace and not f"{folder}/".startswith(f"{workspace}/"):
-            effect = default_effect("files.write_outside_workspace")
-            judge.effect(effect, invocation.start, invocation.end)
 
 
 def _may_hold_tokens(judge: Judge) -> bool:

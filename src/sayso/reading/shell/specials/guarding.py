@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.guard import finds_program
-from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
-from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.files.own_program import bar
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.options import ParsedOptions
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
@@ -19,12 +17,6 @@ if TYPE_CHECKING:
 
 FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
 _SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")
-_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
-
-
-def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:
-    """Record what nothing allows."""
-    judge.record(f"self_modification.{action}", Risk.HIGH, why, start, end, why)
 
 
 def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -41,32 +33,6 @@ def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         invocation.start,
         invocation.end,
     )
-
-
-def judge_own_program(judge: Judge, first: Argument, rest: tuple[Argument, ...]) -> None:
-    """A program that may be `sayso` by another spelling: what is for people alone is barred."""
-    name = (first.text or "").rpartition("/")[2].casefold()
-    named = fnmatch.fnmatchcase("sayso", name) if first.value.wild else name == "sayso"
-    order = rest[0].text if rest else None
-    if (named or finds_program(first.value)) and order in named_set("guard_commands"):
-        why = f"sayso {order} is for people, not for agents"
-        bar(judge, "run_guard_command", why, first.start, rest[0].end)
-
-
-def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None:
-    """A process that a signal is sent to, by name, pattern or number."""
-    text = value.text
-    if text is None:
-        judge.doubt("which process it ends is not known", value.start, value.end)
-        return
-    if text[:1] == "%" and text[1:].isdigit():
-        return
-    if _NAMED.search(text):
-        bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
-        return
-    number = text.lstrip("-")
-    if number.isdigit() and _is_own_process(number):
-        bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
 
 
 def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -122,23 +88,9 @@ def _stand_in_order(pieces: list[str], text: str) -> bool:
 
 def _describe_own_process(kind: str) -> str:
     try:
-        return _read_start(f"/proc/self/{kind}").replace(b"\0", b" ").decode("utf-8", "replace")
+        return Path(f"/proc/self/{kind}").read_bytes()[:4096].replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def _is_own_process(number: str) -> bool:
-    """Return whether the process of this number is one of Sayso's; -1 and 0 are everybody's."""
-    if int(number) in (0, 1):
-        return True
-    try:
-        return b"sayso" in _read_start(f"/proc/{int(number)}/cmdline")
-    except OSError:
-        return False
-
-
-def _read_start(path: str) -> bytes:
-    return Path(path).read_bytes()[:4096]
 
 
 def judge_unit(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
-from sayso.reading.shell.commands.run import run_at_least
 from sayso.reading.shell.commands.usage import (
     judge_additions,
     judge_option_values,
     report_problem,
 )
+from sayso.reading.shell.files.own_program import judge_own_program
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.value import Value
 
 if TYPE_CHECKING:
@@ -163,7 +162,14 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
         if name == "json.tool" and _is_untouched(judge, invocation):
             judge.run(words, invocation.state, invocation.start, invocation.end, invocation.body)
         else:
-            run_at_least(judge, words, invocation)
+            judge.run(
+                words,
+                invocation.state,
+                invocation.start,
+                invocation.end,
+                invocation.body,
+                of_project=True,
+            )
         return
     if name.partition(".")[0] == "sayso":
         own = Argument(Value("sayso"), words[0].start, words[0].end)

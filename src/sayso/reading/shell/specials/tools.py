@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.file_content import read_whole
@@ -186,8 +188,6 @@ def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation)
     """A command in a container: its files are the container's, so a script there is not known."""
     from sayso.reading.shell.specials.wrappers import judge_wrapper
 
-    pins = set(judge.pins)
-    judge_wrapper(judge, program, invocation)
-    if judge.pins != pins:
-        judge.pins = pins
-        judge.doubt("it runs a file of the container", invocation.start, invocation.end)
+    state = invocation.state.copy()
+    state.changes = ChangedFiles([""])
+    judge_wrapper(judge, program, msgspec.structs.replace(invocation, state=state))

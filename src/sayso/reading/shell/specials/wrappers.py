@@ -8,10 +8,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.shell.commands.assignments import is_risky
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, judge_option_values, report_problem
-from sayso.reading.shell.commands.variables import is_risky
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -177,7 +178,7 @@ def judge_watch(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def judge_printenv(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printenv NAME` shows a variable; without a name all of them."""
-    from sayso.reading.shell.commands.variables import is_secret_name
+    from sayso.reading.shell.commands.assignments import is_secret_name
 
     names = [one for one in invocation.arguments if one.text not in ("-0", "--null")]
     if not names:
@@ -196,11 +197,23 @@ def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
+_COMPUTES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_NO_NAME = lazy_pattern(r"-?\d+|-[a-zA-Z]{1,2}|[=!<>&|()\]]+")
+
+
+def _computes_nothing(one: Argument) -> bool:
+    """Return whether this is an operator or a number: zsh computes a name's value in turn."""
+    text = one.text
+    return one.value.prefix == "0" if text is None else _NO_NAME.fullmatch(text) is not None
+
+
 def _judge_test(judge: Judge, invocation: Invocation) -> None:
     """`test -v NAME`: a name with a subscript is computed, which can run commands."""
     arguments = invocation.arguments
     if any(one.value.odd for one in arguments):
         judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    elif any(one.text in _COMPUTES for one in arguments) and not all(map(_computes_nothing, arguments)):
+        judge.doubt("a comparison of numbers can run commands", invocation.start, invocation.end)
     elif any(one.text in ("-v", "-R") for one in arguments) and any(
         one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments
     ):

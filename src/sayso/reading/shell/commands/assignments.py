@@ -8,7 +8,7 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import locate
 from sayso.reading.shell.files.mentions import judge_mentions
-from sayso.reading.shell.grammar.syntax import Compound, Simple, Word
+from sayso.reading.shell.grammar.syntax import Assignment, Compound, Simple, Word
 from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import MAX_CHOICES, Value
@@ -82,33 +82,29 @@ def _record_setting(judge: Judge, name: str, command: Simple) -> None:
         judge.record("build.run", Risk.MODERATE, "goes by code of the workspace", command.start, command.end)
 
 
-def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:
-    """Judge assignments; those before a command count for it alone, others from here on."""
-    target = state.copy() if command.words else state
-    for one in command.assignments:
-        for inner in one.inner:
-            judge.value(inner, state)
-        value = Value(None) if one.value is None else judge.value(one.value, state)
-        is_setting = is_project_setting(judge, one.name, value.text, state)
-        if (is_setting or _only_splits_a_line(one.name, command, value, state)) and not value.wild:
-            _record_setting(judge, one.name, command)
-        elif is_risky(one.name):
-            judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
-            if not command.words:
-                state.changed = f"an earlier command sets {one.name}, which programs go by"
-        elif value.odd is not None or any(judge.value(each, state).odd for each in one.inner):
-            judge.doubt(value.odd or "an assignment is not understood", command.start, command.end)
-        elif not command.words:
-            target.variables[one.name] = value
-            judge.effect(default_effect("shell.inspect"), command.start, command.end)
-        elif one.name not in named_set("harmless_variables") and command.words[0].value not in named_set(
-            "plain_programs"
-        ):
-            judge.effect(default_effect("shell.variables"), command.start, command.end)
-        # Words after `X=1` do not see X: the shell expands them before it sets it.
-        if one.name == "HOME":
-            judge.record("shell.run", Risk.HIGH, "it sets HOME", command.start, command.end)
-    return target if not command.words else state
+def judge_assignments(
+    judge: Judge, one: Assignment, value: Value, inner: list[Value], command: Simple, state: ShellState
+) -> None:
+    """Judge an assignment: before a command it counts for that alone, else from here on."""
+    name, start, end = one.name, command.start, command.end
+    is_setting = is_project_setting(judge, name, value.text, state)
+    if (is_setting or _only_splits_a_line(name, command, value, state)) and not value.wild:
+        _record_setting(judge, name, command)
+    elif is_risky(name):
+        judge.doubt(f"it sets {name}, which programs go by", start, end)
+        if not command.words:
+            state.changed = f"an earlier command sets {name}, which programs go by"
+    elif value.odd is not None or any(each.odd for each in inner):
+        judge.doubt(value.odd or "an assignment is not understood", start, end)
+    elif not command.words:
+        state.assign(name, value)
+        judge.effect(default_effect("shell.inspect"), start, end)
+    elif name not in named_set("harmless_variables") and command.words[0].value not in named_set(
+        "plain_programs"
+    ):
+        judge.effect(default_effect("shell.variables"), start, end)
+    if name == "HOME":
+        judge.record("shell.run", Risk.HIGH, "it sets HOME", start, end)
 
 
 def _only_splits_a_line(name: str, command: Simple, value: Value, state: ShellState) -> bool:
@@ -127,15 +123,15 @@ def set_loop_variable(judge: Judge, command: Compound, values: list[Value], stat
     if is_risky(name):
         judge.doubt(f"it sets {name}, which other programs go by", command.start, command.end)
     if len(values) == 1 and values[0].text is not None and not values[0].wild:
-        state.variables[name] = values[0]
+        state.assign(name, values[0])
         return
     judge_mentions(judge, list(command.words), state)
     known = [each for value in values for each in value.choices or (value,)]
     if values and len(known) <= MAX_CHOICES and all(one.text is not None for one in known):
-        state.variables[name] = Value(None, vetted=True, choices=tuple(known))
+        state.assign(name, Value(None, vetted=True, choices=tuple(known)))
         return
     vetted = all(value.text is not None or value.vetted for value in values)
     starts = {(value.text or value.prefix)[:1] for value in values}
     dash = not values or not vetted or not starts.isdisjoint({"-", "", "*", "?", "["})
     source = " ".join(value.source for value in values if value.source)
-    state.variables[name] = Value(None, vetted=vetted, prefix="" if dash else "x", source=source)
+    state.assign(name, Value(None, vetted=vetted, prefix="" if dash else "x", source=source))

@@ -1,0 +1,370 @@
+"""The walk over a line's tree: each simple command in the folder and state it runs in.
+
+- A list of `&&` and `||` has two states, after success and after failure; where they differ at its end,
+  the state is unknown. The names that a loop or a function sets are unknown after it.
+- Words are known before their command is judged, and so are the commands inside them.
+- A program's judgement asks for the commands it runs; the walk carries them out when the program is judged.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.model import Risk
+from sayso.reading.shell.commands.assignments import judge_assignments, judge_secret_names, set_loop_variable
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.redirect import judge_redirection
+from sayso.reading.shell.commands.run import judge_path_as_program, judge_unknown_program, look_at_result
+from sayso.reading.shell.commands.usage import judge_program
+from sayso.reading.shell.files.guard import OWN
+from sayso.reading.shell.files.mentions import judge_mentions, named_value, note_dashes, note_source, vet
+from sayso.reading.shell.files.names import prints_names
+from sayso.reading.shell.files.own_program import judge_own_program
+from sayso.reading.shell.files.split_names import (
+    may_become_several,
+    may_split,
+    names_may_split,
+    names_test,
+    splits_pattern,
+)
+from sayso.reading.shell.grammar.braces import spread_braces
+from sayso.reading.shell.grammar.parse import parse_line
+from sayso.reading.shell.grammar.syntax import (
+    CannotTell,
+    Command,
+    Compound,
+    Function,
+    Group,
+    Pipeline,
+    Redirection,
+    Sequence,
+    Simple,
+    Word,
+)
+from sayso.reading.shell.judge import Judge, Request
+from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.text import join_lines
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import substitutions_in, value_of_word, words_below
+
+_LOOPS = frozenset({"for", "while_statement", "until_statement"})
+_TAKERS = frozenset({"xargs", "parallel", "read", "mapfile", "readarray"})
+"""Programs that make words of their input: only these ask which names are printed before them."""
+
+
+# Lists, pipes and blocks
+
+
+def walk_sequence(judge: Judge, body: Sequence, state: ShellState) -> None:
+    """Judge commands in order. `state` becomes what holds after all of them."""
+    failed: ShellState | None = None
+    """The state if the list so far has failed; `state` is the one if it has not."""
+    items = body.items
+    for place, (joiner, command) in enumerate(items):
+        if joiner == ";":
+            _settle(state, failed)
+            failed = None
+        goes_on = place + 1 < len(items) and items[place + 1][0] != ";"
+        before = state.folders
+        if joiner == "||" and failed is not None:
+            before = failed.folders
+            walk_command(judge, command, failed)
+            state.merge(failed)
+            failed.add_folders(before)
+            continue
+        earlier = failed
+        walk_command(judge, command, state)
+        if goes_on or earlier is not None:
+            failed = state.copy()
+            failed.add_folders(before)
+            if earlier is not None:
+                failed.merge(earlier)
+        elif before != state.folders:
+            state.add_folders(before)
+    _settle(state, failed)
+
+
+def _settle(state: ShellState, failed: ShellState | None) -> None:
+    if failed is not None:
+        state.merge(failed)
+
+
+def walk_command(judge: Judge, command: Command, state: ShellState) -> None:
+    if isinstance(command, Simple):
+        _walk_simple(judge, command, state)
+    elif isinstance(command, Pipeline):
+        _walk_pipeline(judge, command, state)
+    elif isinstance(command, Sequence):
+        walk_sequence(judge, command, state)
+    elif isinstance(command, Group):
+        inside = state.copy() if command.own_shell else state
+        before, given = state.input, _walk_redirections(judge, command.redirections, state)
+        inside.input = given or before
+        walk_sequence(judge, command.body, inside)
+        state.input = before
+    elif isinstance(command, Compound):
+        _walk_compound(judge, command, state)
+    else:  # a function may take a program's name; its commands count where it is called
+        state.functions[command.name] = command
+        judge.effect(default_effect("shell.inspect"), command.start, command.end)
+
+
+def _walk_compound(judge: Judge, command: Compound, state: ShellState) -> None:
+    before = state.input
+    state.input = _walk_redirections(judge, command.redirections, state) or before
+    words = command.words
+    if command.kind == "for":
+        words = tuple(each for word in words for each in spread_braces(word))
+    values = [_value(judge, word, state, shown=command.kind == "for") for word in words]
+    if any(value.odd for value in values):
+        judge.doubt("a word in it is not understood", command.start, command.end)
+    if command.kind in _LOOPS:
+        _walk_loop(judge, command, values, state)
+    else:
+        for body in command.bodies:
+            branch = state.copy()
+            walk_sequence(judge, body, branch)
+            state.merge(branch)
+    state.input = before
+    if command.kind in ("test", "case"):
+        judge.effect(default_effect("shell.inspect"), command.start, command.end)
+
+
+def _walk_loop(judge: Judge, command: Compound, values: list[Value], state: ShellState) -> None:
+    """Judge a loop's body, and once more in the state that it leaves behind for its next round."""
+    folders = state.folders
+    for _ in range(2):
+        if command.variable is not None:
+            set_loop_variable(judge, command, values, state)
+        mark, folders = len(state.assigned), state.folders
+        branch = state.copy()
+        for body in command.bodies:
+            walk_sequence(judge, body, branch)
+        state.merge(branch)
+        state.forget_since(mark)
+        if len(state.assigned) == mark and state.folders == folders:
+            return
+    if state.folders != folders:
+        state.folders = (None,)
+
+
+def _walk_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
+    """Judge each command of a pipeline; names that go on to xargs are looked at as paths."""
+    printed: Value | None = None
+    mark = len(state.assigned)
+    for index, one in enumerate(command.commands):
+        own = state.copy()
+        if index:
+            own.input = printed
+            if isinstance(one, Simple) and any(word.value in ("xargs", "parallel") for word in one.words):
+                before = [word for each in command.commands[:index] for word in words_below(each)]
+                judge_mentions(judge, before, own)
+        walk_command(judge, one, own)
+        printed = _printed_by(one, own)
+        later = command.commands[index + 1 :]
+        if printed.text is None and later and _takes_names(later[0]):
+            so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
+            printed = _names_printed(so_far, state)
+        if not later:  # zsh runs the last command in the shell itself, and bash may
+            state.merge(own)
+            state.forget_since(mark)
+
+
+def _takes_names(command: Command) -> bool:
+    """Return whether a command may take names from its input."""
+    return not isinstance(command, Simple) or not _TAKERS.isdisjoint(word.value for word in command.words)
+
+
+def _names_printed(command: Pipeline, state: ShellState) -> Value:
+    """Return what a pipeline prints, as words for another command."""
+    found = named_value(state) if prints_names(command, state) else Value(None)
+    source = " | ".join(" ".join(word.text for word in words_below(one)) for one in command.commands)
+    return found if OWN.search(source) is None else msgspec.structs.replace(found, source=source)
+
+
+def _printed_by(command: Command, state: ShellState) -> Value:
+    """Return the text that a command prints, where its words say it."""
+    if not isinstance(command, Simple) or not command.words or command.redirections:
+        return Value(None)
+    if command.words[0].value != "echo" or "echo" in state.functions:
+        return Value(None)
+    values = [value_of_word(word, state).text for word in command.words[1:]]
+    if any(value is None for value in values):
+        return Value(None)
+    return Value(" ".join(value or "" for value in values))
+
+
+# Words
+
+
+def _value(judge: Judge, word: Word, state: ShellState, *, shown: bool = True) -> Value:
+    """Return the value of a word, and judge the commands in it on the way."""
+    if word.value is not None:
+        return Value(word.value)
+    before = len(judge.findings)
+    if shown and "$" in word.text:
+        judge_secret_names(judge, word, state)
+    for body in substitutions_in(word):
+        judge.deeper(word.start, word.end)
+        walk_sequence(judge, body, state.copy())
+        judge.depth -= 1
+    found = value_of_word(word, state)
+    if found.wild or found.choices:
+        if splits_pattern(word, state) and names_may_split(state):
+            return Value(None)
+        return note_dashes(found, state)
+    if found.text is not None:
+        judge.spend(len(found.text) // 50)
+        return found
+    if found.vetted:
+        found = vet(judge, word, found, state, before)
+    return note_source(found, word, state)
+
+
+def _walk_redirections(judge: Judge, several: tuple[Redirection, ...], state: ShellState) -> Value | None:
+    """Judge redirections, and return the text that one of them puts on the standard input."""
+    body: Value | None = None
+    for one in several:
+        word = one.body if one.operator == "<<" else one.target
+        value = None if word is None else _value(judge, word, state)
+        body = judge_redirection(judge, one, value, state) or body
+    return body
+
+
+# Commands
+
+
+def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
+    body = state.input
+    if command.redirections:
+        body = _walk_redirections(judge, command.redirections, state) or body
+    for one in command.assignments:
+        inner = [_value(judge, each, state) for each in one.inner]
+        value = Value(None) if one.value is None else _value(judge, one.value, state)
+        judge_assignments(judge, one, value, inner, command, state)
+    words = command.words
+    if not words:
+        if not command.assignments and not command.redirections:
+            judge.doubt("it is empty", command.start, command.end)
+        return
+    arguments = _arguments(judge, words, state)
+    before, state.input = state.input, body
+    run_command(judge, Request(arguments, state, command.start, command.end, body))
+    state.input = before
+    for one in command.assignments:  # POSIX keeps those before a builtin
+        if one.name in state.variables:
+            state.forget(one.name)
+
+
+def _arguments(judge: Judge, words: tuple[Word, ...], state: ShellState) -> tuple[Argument, ...]:
+    """Return the words that the shell hands over."""
+    found: list[Argument] = []
+    odd: Argument | None = None
+    shown = words[0].value not in ("test", "[")
+    judge.spend(len(words))
+    for word in words:
+        if word.value is not None:
+            found.append(Argument(Value(word.value), word.start, word.end))
+            continue
+        for each in spread_braces(word) if "{" in word.text else (word,):
+            value = _value(judge, each, state, shown=shown)
+            named = value.vetted and value.prefix == "./"
+            if value.text is None and not named and may_become_several(each, state):
+                value = msgspec.structs.replace(value, splits=True)
+            made = Argument(value, each.start, each.end)
+            found.append(made)
+            if odd is None and made.value.odd is not None:
+                odd = made
+    if odd is not None:
+        judge.doubt(odd.value.odd or "", odd.start, odd.end)
+    if names_test(words):  # `-v a[$(…)]` among words that the shell splits runs commands
+        for word in words:
+            if word.value is None and may_split(word, state):
+                judge.doubt("what it becomes may be a test that runs commands", word.start, word.end)
+    return tuple(found)
+
+
+def run_command(judge: Judge, asked: Request) -> None:
+    """Judge one command by its words, the first of which is its program; then what it runs in turn."""
+    assert not isinstance(asked.run, str)  # noqa: S101 - a script is not run by its words
+    arguments, state, start, end = asked.run, asked.state, asked.start, asked.end
+    judge.commands.append(arguments)
+    first = arguments[0] if arguments else Argument(Value(None), start, end)
+    name = first.value.text
+    if not name or first.value.wild or first.value.home:
+        judge.doubt("which program it runs is not known until it runs", first.start, first.end)
+        judge_own_program(judge, first, arguments[1:])
+        return
+    if state.changed is not None:
+        judge.doubt(state.changed, start, end)
+    if name in state.functions and not asked.without_functions:
+        _call_function(judge, state.functions[name], asked)
+        return
+    invocation = Invocation(name, arguments[1:], state, start, end, asked.body)
+    judge.deeper(start, end)
+    before = len(judge.findings)
+    shorter = judge_path_as_program(judge, first, invocation) if "/" in name else name
+    if shorter is not None:
+        name = invocation.name = shorter
+        program = find_program(name, judge.added)
+        if program is None:
+            judge_unknown_program(judge, first, invocation)
+        else:
+            judge_program(judge, program, invocation)
+    _carry_out(judge)
+    look_at_result(judge, invocation, before, of_project=asked.of_project)
+    addition = find_addition(name, judge.added) if judge.added else None
+    if addition is not None:  # what the operator says of a known program counts where it is stricter
+        other = judge.start_again(NO_PROGRAMS)
+        judge_program(other, addition, invocation)
+        _carry_out(other)
+        judge.findings += [
+            one for one in other.findings if one.risk is not Risk.LOW and one.operation != "shell.run"
+        ]
+    judge.depth -= 1
+
+
+def _carry_out(judge: Judge) -> None:
+    """Judge the commands and scripts that a program has asked for."""
+    asked, judge.requests = judge.requests, []
+    for one in asked:
+        if isinstance(one.run, str):
+            walk_script(judge, one.run, one.state, one.start, one.end)
+        else:
+            run_command(judge, one)
+
+
+def _call_function(judge: Judge, function: Function, asked: Request) -> None:
+    if function.name in judge.running:
+        raise CannotTell("a function calls itself", asked.start, asked.end)
+    judge.running.append(function.name)
+    judge.deeper(asked.start, asked.end)
+    state, mark = asked.state, len(asked.state.assigned)
+    inside = state.copy()
+    for name in "@*0123456789":
+        inside.forget(name)
+    walk_sequence(judge, function.body, inside)
+    state.merge(inside)
+    state.forget_since(mark)
+    judge.depth -= 1
+    judge.running.pop()
+
+
+def walk_script(judge: Judge, text: str, state: ShellState, start: int, end: int) -> None:
+    """Judge a command line that stands in a word of this one, or in a file."""
+    judge.deeper(start, end)
+    outer = judge.window
+    try:
+        joined = join_lines(text).text
+        body = parse_line(joined)
+        if outer is None:
+            judge.window = (start, end, joined)
+        walk_sequence(judge, body, state)
+    except CannotTell as found:
+        judge.window = outer
+        judge.doubt(found.why, start, end)
+    finally:
+        judge.window = outer
+        judge.depth -= 1
