@@ -77,7 +77,7 @@ def look_at_result(judge: Judge, invocation: Invocation, before: int, *, of_proj
 def _judge_folder(judge: Judge, invocation: Invocation) -> None:
     """The working folder counts like an operand: outside the workspace, code and changes are not its own."""
     workspace = judge.where.workspace
-    for folder in invocation.state.folders:
+    for folder in invocation.state.folders if workspace else ():
         if folder is None:
             judge.doubt("the folder it runs in cannot be told", invocation.start, invocation.end)
         elif not f"{judge.quick.find_real(folder)}/".startswith(f"{judge.quick.find_real(workspace)}/"):
