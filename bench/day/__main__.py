@@ -1,8 +1,9 @@
-"""`python -m bench.day [--list PRESET]`: a day of a coding agent, and how many questions each preset asks.
+"""`python -m bench.day [DAY] [--list PRESET | --all]`: days of a coding agent, and the questions they bring.
 
-`day.jsonl` holds what a person writes and what the agent then calls, 120 calls of a real kind, in the form of
-a script for `sayso chat`. Calls marked `must_ask` are high risk. The person answers as widely as is offered:
-for the task if possible, else once.
+`NAME.jsonl` holds what a person writes and what the agent then calls, in the form of a script for `sayso
+chat`; `NAME.files.json` holds the workspace. Calls marked `must_ask` are high risk. `want` is what a careful
+person wants for the call, `run` or `ask`, written before the day was first measured. The person answers as
+widely as is offered: for the task if possible, else once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from sayso.core.model import Risk
 from sayso.gate.sessions.play import Player
 from sayso.policy.load import load_preset
 
-SCRIPT = Path(__file__).with_name("day.jsonl")
+FOLDER = Path(__file__).parent
+FIRST = "day"
+DAYS = ("web", "data", "embedded", "operations", "mobile")
 PRESETS = ("coding", "balanced", "chat", "trusting", "paranoid")
 WIDEST_FIRST = ("task", "remember", "always", "once")
 SECONDS_BETWEEN_STEPS = 60
@@ -44,7 +47,7 @@ PROJECT = {
     "web/src/app.js": "for (const row of rows) {}\n",
     "web/src/row.js": "export function renderRow() {}\n",
 }
-"""The workspace: readings look at real files."""
+"""The workspace of the first day: readings look at real files."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -53,6 +56,7 @@ class Asked(msgspec.Struct, frozen=True):
     call: str
     risk: Risk
     answer: str
+    needless: bool
 
 
 class Day(msgspec.Struct, frozen=True):
@@ -61,6 +65,13 @@ class Day(msgspec.Struct, frozen=True):
     denied: tuple[str, ...]
     unasked: tuple[str, ...]
     """Calls marked `must_ask` that ran without a question."""
+    missed: tuple[str, ...]
+    """Calls that the person wants to be asked about, and that ran without a question."""
+
+    @property
+    def needless(self) -> int:
+        """The number of questions about calls that the person wants to run."""
+        return sum(one.needless for one in self.asked)
 
 
 def play_day(preset: str, steps: list[dict[str, Any]], workspace: str) -> Day:
@@ -69,6 +80,7 @@ def play_day(preset: str, steps: list[dict[str, Any]], workspace: str) -> Day:
     asked: list[Asked] = []
     denied: list[str] = []
     unasked: list[str] = []
+    missed: list[str] = []
     for step in steps:
         player.step({"advance": SECONDS_BETWEEN_STEPS})
         if "hear" in step:
@@ -78,56 +90,84 @@ def play_day(preset: str, steps: list[dict[str, Any]], workspace: str) -> Day:
         name = _describe(step["call"])
         if told["verdict"] == "ask":
             answer = next(one for one in WIDEST_FIRST if one in told["offers"])
-            asked.append(Asked(name, _risk_of(player), answer))
+            asked.append(Asked(name, _risk_of(player), answer, step.get("want") == "run"))
             player.step({"answer": answer})
             told = player.step({"call": step["call"]})
-        elif step.get("must_ask"):
-            unasked.append(name)
+        elif told["verdict"] == "allow":
+            unasked += [name] if step.get("must_ask") else []
+            missed += [name] if step.get("want") == "ask" else []
         if told["verdict"] == "allow":
             player.step({"outcome": "ok"})
         else:
             denied.append(name)
-    return Day(sum("call" in step for step in steps), tuple(asked), tuple(denied), tuple(unasked))
+    calls = sum("call" in step for step in steps)
+    return Day(calls, tuple(asked), tuple(denied), tuple(unasked), tuple(missed))
 
 
-def read_script() -> list[dict[str, Any]]:
-    return [msgspec.json.decode(line) for line in SCRIPT.read_bytes().splitlines()]
+def read_script(day: str = FIRST) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(line) for line in (FOLDER / f"{day}.jsonl").read_bytes().splitlines()]
+
+
+def read_project(day: str = FIRST) -> dict[str, str]:
+    """Return the files of the workspace of this day, by path."""
+    if day == FIRST:
+        return PROJECT
+    return msgspec.json.decode((FOLDER / f"{day}.files.json").read_bytes(), type=dict[str, str])
 
 
 @contextmanager
-def a_workspace() -> Iterator[str]:
-    """A small project on disk."""
+def a_workspace(day: str = FIRST) -> Iterator[str]:
+    """A small project on disk. Scripts are executable."""
     with TemporaryDirectory() as folder:
-        root = Path(folder).resolve() / "orders"
-        for name, text in PROJECT.items():
+        root = Path(folder).resolve() / ("orders" if day == FIRST else day)
+        for name, text in read_project(day).items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
+            (root / name).chmod(0o755 if text.startswith("#!") else 0o644)
         yield str(root)
+
+
+def play_named(day: str, preset: str) -> Day:
+    """Play one day in a workspace of its own."""
+    with a_workspace(day) as workspace:
+        return play_day(preset, read_script(day), workspace)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.day", description=__doc__)
-    parser.add_argument("--list", metavar="PRESET", choices=PRESETS, help="print each question of one preset")
-    options = parser.parse_args()
-    steps, out = read_script(), Console()
-    with a_workspace() as workspace:
-        if options.list:
-            for one in play_day(options.list, steps, workspace).asked:
-                out.print(f"{one.risk.word:<9} {one.answer:<9} {one.call}", highlight=False, markup=False)
-            return 0
-        days = {preset: play_day(preset, steps, workspace) for preset in PRESETS}
-    out.print(_table(days))
+    parser.add_argument("day", nargs="?", choices=(FIRST, *DAYS), default=FIRST)
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--list", metavar="PRESET", choices=PRESETS, help="print each question of one preset")
+    choice.add_argument("--all", action="store_true", help="the five days with a list, under preset coding")
+    options, out = parser.parse_args(), Console()
+    if options.list:
+        _print_questions(play_named(options.day, options.list), out)
+    elif options.all:
+        out.print(_table("day", {day: play_named(day, "coding") for day in DAYS}))
+    else:
+        out.print(_table("preset", {preset: play_named(options.day, preset) for preset in PRESETS}))
     return 0
 
 
-def _table(days: dict[str, Day]) -> Table:
+def _print_questions(day: Day, out: Console) -> None:
+    rows = [(one.risk.word, one.answer, "needless" * one.needless, one.call) for one in day.asked]
+    rows += [("unasked", "", "missed", call) for call in day.missed]
+    rows += [("denied", "", "", call) for call in day.denied]
+    for risk, answer, judged, call in rows:
+        out.print(f"{risk:<9} {answer:<9} {judged:<9} {call}", highlight=False, markup=False)
+
+
+def _table(by: str, days: dict[str, Day]) -> Table:
     table = Table(box=SIMPLE_HEAD, title="Questions in a day of work")
-    for head in ("preset", "calls", "questions", "of these high risk", "high risk unasked", "not run"):
-        table.add_column(head, justify="left" if head == "preset" else "right")
-    for preset, day in days.items():
+    heads = ("calls", "questions", "high", "needless", "missed", "high unasked", "not run")
+    table.add_column(by, no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right")
+    for name, day in days.items():
         high = sum(one.risk is Risk.HIGH for one in day.asked)
-        figures = (day.calls, len(day.asked), high, len(day.unasked), len(day.denied))
-        table.add_row(preset, *map(str, figures))
+        few = (day.calls, len(day.asked), high, day.needless)
+        rest = (day.missed, day.unasked, day.denied)
+        table.add_row(name, *map(str, few), *(str(len(calls)) for calls in rest))
     return table
 
 
