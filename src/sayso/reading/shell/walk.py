@@ -250,12 +250,12 @@ def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
             judge.doubt("it is empty", command.start, command.end)
         return
     arguments = _arguments(judge, words, state)
+    for one in command.assignments:  # a function sees them, and POSIX keeps those before a builtin
+        if one.name in state.variables:
+            state.forget(one.name)
     before, state.input = state.input, body
     run_command(judge, Request(arguments, state, command.start, command.end, body))
     state.input = before
-    for one in command.assignments:  # POSIX keeps those before a builtin
-        if one.name in state.variables:
-            state.forget(one.name)
 
 
 def _arguments(judge: Judge, words: tuple[Word, ...], state: ShellState) -> tuple[Argument, ...]:

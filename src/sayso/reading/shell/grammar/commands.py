@@ -33,12 +33,16 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         """Statements and what stands between them."""
         self.check_gaps(nodes, start, end)
         items: list[tuple[str, Command]] = []
-        joiner = ";"
+        joiner, first = ";", 0
         for node in nodes:
             kind = node.type
+            if joiner == ";" and kind not in _JOINERS and kind != "comment":
+                first = len(items)
             if kind in _JOINERS:
-                if kind == "&" and items:
-                    items[-1] = ("&", items[-1][1])
+                if kind == "&" and items:  # the whole list, in a shell of its own
+                    behind = Sequence(((";", items[first][1]), *items[first + 1 :]))
+                    span = self.at(start), self.at(node.end_byte)
+                    items[first:] = [(items[first][0], Group(behind, True, (), *span))]
                 joiner = kind if kind in ("&&", "||") else ";"
             elif kind == "comment":
                 continue

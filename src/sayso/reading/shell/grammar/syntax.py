@@ -131,7 +131,7 @@ class Function(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sequence(msgspec.Struct, frozen=True, gc=False):
-    """Commands in order, each with what joins it to the one before: `;`, `&&`, `||`, or `&` after it."""
+    """Commands in order, each with the operator that joins it to the one before: `;`, `&&` or `||`."""
 
     items: tuple[tuple[str, Command], ...]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _TOKEN = lazy_pattern(
     r"""(?P<string>"(?:\\.|[^"\\\n])*")|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*|\.\d+)"""
-    r"""|(?P<space>[ \t\r\n;]+|\\\n)|(?P<append>>>)"""
+    r"""|(?P<joined>\\\r?\n)|(?P<space>[ \t\r\n;]+)|(?P<append>>>)"""
     r"""|(?P<operator>\|&|\|\||&&|[<>=!+\-*/%^]=|\+\+|--|\*\*=?|!~|[-+*%^~!<>|?:,(){}\[\]=$@/])""",
     re.VERBOSE | re.DOTALL,
 )
@@ -102,7 +102,7 @@ def _tokens(program: str) -> list[tuple[str, str]] | None:
             return None
         kind, text = match.lastgroup or "", match[0]
         here = match.end()
-        if kind == "comment":
+        if kind in ("comment", "joined"):
             continue
         found.append((kind, text))
         if kind != "space":
