@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.reading.paths.spellings import fold_path, in_system
+
 OwnKind = Literal["config", "data", "policy", "store", "keys", "socket", "program"]
 Identity = tuple[int, int]
 _UNREADABLE = ("data", "store", "keys")
@@ -193,8 +195,6 @@ class _PlaceTable(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=64)
 def _build_place_table(environment: tuple[Any, ...], home: str, opened: int) -> _PlaceTable:
-    from sayso.reading.paths.protected import fold_path
-
     folders = _folders(environment, home)
     places: dict[str, OwnKind] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
     places |= folders | dict(list_opened_files())
@@ -210,8 +210,6 @@ def _spell_place(path: str, known: OwnKind) -> Iterator[str]:
 
     Python itself is the system's where it lies in a system folder: writing it is high risk, naming it is not.
     """
-    from sayso.reading.paths.places import in_system
-
     spelled = (path, os.path.realpath(path))
     yield from spelled if path != sys.executable else (one for one in spelled if not in_system(one))
     if known in ("config", "data"):

@@ -38,16 +38,15 @@ from sayso.reading.paths.spellings import (
     MAX_SPELLINGS,
     WILD,
     escape_open_brackets,
+    in_system,
     is_plain,
     spellings_of_path,
     texts_in,
 )
 
 PROJECT_MARKERS = (".git", "pyproject.toml", "package.json", "go.mod")
-SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
 REVEALING_FOLDERS = ("/proc", "/dev", "/sys", "/run/secrets", "/var/run/secrets")
 """System folders where reading, too, shows more than files."""
-IN_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
 IN_REVEALING = tuple(f"{folder}/" for folder in REVEALING_FOLDERS)
 """How a path in such a folder begins, or the folder's own with a slash behind it."""
 _MACHINE_FACTS = frozenset(
@@ -346,11 +345,6 @@ def spells_secret(text: str) -> bool:
     if not plain or any(c.isspace() for c in plain):
         return False
     return ("/" in plain or plain[0] in ".~" or _KEY_NAMES.match(plain) is not None) and is_secret(plain)
-
-
-def in_system(path: str) -> bool:
-    """Return whether a path from the root on lies in a folder of the system."""
-    return f"{path}/".startswith(IN_SYSTEM)
 
 
 def _absolute(path: object, folder: str, home: str) -> str | None:

@@ -11,7 +11,6 @@ import fnmatch
 import functools
 import os
 import stat
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -35,7 +34,7 @@ from sayso.reading.paths.protected_names import (
     Guarded,
     Pattern,
 )
-from sayso.reading.paths.spellings import WILD, escape_open_brackets
+from sayso.reading.paths.spellings import WILD, escape_open_brackets, fold_name, fold_path
 
 _NOWHERE = (-1, -1)
 _MOST_NAMES = 256
@@ -139,20 +138,6 @@ def find_mentioned(text: str) -> GuardMatch:
     if "sayso" in folded or "gate.key" in folded:
         return GuardMatch(KEYS)
     return GuardMatch(HOST) if any(name in folded for name in _FIRST.keys() - WIDE) else NO_MATCH
-
-
-def fold_path(path: str) -> list[str]:
-    """The names on the way, each in the spelling that look-alikes share."""
-    return [fold_name(name) for name in path.split("/") if name not in ("", ".")]
-
-
-@functools.lru_cache(maxsize=4096)
-def fold_name(name: str) -> str:
-    plain = unicodedata.normalize("NFKC", name)
-    if not plain.isascii():
-        plain = "".join(c for c in plain if unicodedata.category(c) != "Cf")
-    plain = plain.casefold().partition("::$")[0]
-    return plain.rstrip(" .") or plain
 
 
 def strictest_of(several: Iterable[GuardMatch]) -> GuardMatch:

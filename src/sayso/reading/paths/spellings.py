@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import re
 import unicodedata
@@ -17,6 +18,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from sayso.core.text.patterns import lazy_pattern
+
+SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
+IN_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
 
 MAX_PATH_LENGTH = 4096
 """The longest path that systems take."""
@@ -273,3 +277,22 @@ def _make_strict(text: str) -> str:
     if len(code) < _SHORTEST_CODE or _ANY_CODE.fullmatch(code) is None:
         return ""
     return code.replace("-", "+").replace("_", "/") + "=" * (-len(code) % 4)
+
+
+def in_system(path: str) -> bool:
+    """Return whether a path from the root on lies in a folder of the system."""
+    return f"{path}/".startswith(IN_SYSTEM)
+
+
+def fold_path(path: str) -> list[str]:
+    """The names on the way, each in the spelling that look-alikes share."""
+    return [fold_name(name) for name in path.split("/") if name not in ("", ".")]
+
+
+@functools.lru_cache(maxsize=4096)
+def fold_name(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name)
+    if not plain.isascii():
+        plain = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    plain = plain.casefold().partition("::$")[0]
+    return plain.rstrip(" .") or plain

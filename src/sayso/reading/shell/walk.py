@@ -160,6 +160,7 @@ def _walk_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             own.input = printed
             if isinstance(one, Simple) and any(word.value in ("xargs", "parallel") for word in one.words):
                 before = [word for each in command.commands[:index] for word in words_below(each)]
+                judge.spend(len(before))
                 judge_mentions(judge, before, own)
         walk_command(judge, one, own)
         printed = _printed_by(one, own)

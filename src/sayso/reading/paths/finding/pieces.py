@@ -20,9 +20,9 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.finding.path_arguments import ArgumentText, PathArgument, is_for_output, is_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
-from sayso.reading.paths.places import in_system, is_secret
-from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled, fold_path
-from sayso.reading.paths.spellings import expand_braces, fold_away
+from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled
+from sayso.reading.paths.spellings import expand_braces, fold_away, fold_path, in_system
 from sayso.reading.urls import AROUND
 
 _SEVERAL = lazy_pattern(

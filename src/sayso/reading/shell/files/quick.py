@@ -26,7 +26,6 @@ from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, 
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import (
     IN_REVEALING,
-    IN_SYSTEM,
     SECRET_FILES,
     SECRET_FOLDERS,
     SECRET_PAIRS,
@@ -34,6 +33,7 @@ from sayso.reading.paths.places import (
     is_secret,
 )
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named, guarded_at_roots
+from sayso.reading.paths.spellings import IN_SYSTEM
 from sayso.reading.shell.programs.known import ProgramEffect, default_effect
 from sayso.reading.verbs import READ_VERBS, verb_of
 
