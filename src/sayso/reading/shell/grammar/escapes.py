@@ -44,7 +44,9 @@ def unescape_in_quotes(text: str) -> str:
 
 
 def read_ansi(text: str) -> str | None:
-    """The text of `$'…'`; None if an escape in it is not known."""
+    """Return the text of `$'…'`; None if an escape in it is not known, or other shells end it early."""
+    if "'" in text:
+        return None
     found: list[str] = []
     here = 0
     for match in _ANSI.finditer(text):

@@ -1,0 +1,178 @@
+"""Lines that a shell reads in another way than they look: joined lines, branches, tests, folders, sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.model import Risk
+from sayso.reading.shell.judge import MAX_STEPS
+from tests.support.rows import each_row
+from tests.support.shell_lines import Reader
+
+JOINED = (
+    "echo start\n\\\ngit push --force",
+    "ls\n\\\n\\\nrm -rf src",
+    'echo "$\\\n(rm -rf src)"',
+    "echo $\\\n(rm -rf src)",
+    "echo `rm -rf\\\n src`",
+    'printf %s "$\\\n(rm -rf src)"',
+    'git log --grep "$\\\n(rm -rf src)"',
+    "echo ${x:-$\\\n(rm -rf src)}",
+    "[[ -n $\\\n(rm -rf src) ]]",
+    "cat <<E\n$\\\n(rm -rf src)\nE",
+    "cat <<E\nx\n\\\nE\nE\nrm -rf src",
+    "cat <<'E'\nx\\\nE\nrm -rf src",
+    "g\\\nit pu\\\nsh --fo\\\nrce",
+    "echo a &\\\n& rm -rf src",
+    "echo a |\\\n| rm -rf src",
+    "ls >\\\n out.txt",
+    "echo x 2\\\n>f",
+    "# nothing \\\nrm -rf src",
+    "echo a#\\\nrm -rf b\nrm -rf src",
+    "cat .\\\nenv",
+    "echo $'a\\'\nrm -rf src\n'",
+    "echo \"'\\\n\"; rm -rf src #'",
+)
+AWK_AND_SED = (
+    "awk '{print $1 \\\n> \"out\"}' notes.txt",
+    "awk '{print $1 \\\n>> \"out\"}' notes.txt",
+    "awk '{print $1 \\\n| \"sh\"}' notes.txt",
+    'awk \'{ printf("x") \\\n > "out" }\' notes.txt',
+    "awk '# \\\n{print > \"out\"}' notes.txt",
+    "awk '{print \\\r\n > \"out\"}' notes.txt",
+    "sed -n '1w out' notes.txt",
+)
+BRANCHES = (
+    "X=git; false && X=echo; $X push --force origin main",
+    "X=git; true || X=echo; $X push --force",
+    "X=git; false && { X=echo; }; $X push --force",
+    "X=git; { false && X=echo; }; $X push --force",
+    "X=git; if false; then X=echo; fi; $X push --force",
+    "X=git; case a in b) X=echo;; esac; $X push --force",
+    "X=git; while false; do X=echo; done; $X push --force",
+    "X=git; for i in; do X=echo; done; $X push --force",
+    "X=git; X=echo && true & $X push --force",
+    "X=git; X=echo | true; $X push --force",
+    "X=git; (X=echo); $X push --force",
+    "X=echo; while true; do X=git; break; X=echo; done; $X push --force",
+    "X=echo; for i in 1 2; do $X push --force; X=git; done",
+    "X=echo; f() { X=git; return; X=echo; }; f; $X push --force",
+    "X=echo; f() { $X push --force; }; X=git f",
+    "X=echo; X=git :; $X push --force",
+    "X=echo; false || X=git; $X push --force",
+    "X=notes.txt; false && X=src; X=.env && false || true; cat $X",
+    "false && f() { :; }; f() { rm -rf src; } && f",
+    "X=.env; false && X=notes.txt; cat $X",
+    "X=sayso; false && X=echo; $X approve q_1",
+    "cd src && false || cd ..; rm -rf x",
+    "false && export X=echo; X=git; false && export X=echo; $X push --force",
+    "X=git; false && read X < notes.txt; $X push --force",
+    "X=git; false && unset X; $X push --force",
+)
+TESTS = (
+    "[ x > FILE ]",
+    "[ -n x >> FILE ]",
+    "[ x 2> FILE ]",
+    "if [ x > FILE ]; then ls; fi",
+    "while [ x > FILE ]; do ls; done",
+    "[ x >| FILE ] && ls",
+    "[ x &> FILE ]",
+    "! [ x > FILE ]",
+    "ls && [ a = b > FILE ]",
+    "[ $(echo x) > FILE ]",
+    "[ x < .env ]",
+    "test x > FILE",
+    "[[ x > FILE ]]",
+    "[[ x || touch FILE ]]",
+    "[ 'a[$(touch FILE)]' -eq 1 ]",
+    "test 'a[$(touch FILE)]' -lt 1",
+)
+FOLDERS = (
+    "cd ../other && pytest",
+    "cd ../other; make",
+    "cd link && make",
+    "env -C ../other make",
+    "find ../other -execdir make \\;",
+    "(cd ../other && npm test)",
+    "cd ../other && cargo build",
+    "cd ../other && ruff check --fix",
+    "cd ../other && ./run.sh",
+    "cd $UNKNOWN && make",
+    "pushd ../other && go test ./...",
+    "for d in ../other; do cd $d && make; done",
+    "cd src && cd ../../other && make",
+    "make -C ../other",
+    "git -C ../other commit -m x",
+)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    home = tmp_path_factory.mktemp("home").resolve()
+    for name in ("work/.git", "work/src", "other"):
+        (home / name).mkdir(parents=True)
+    for name, text in {"notes.txt": "notes", ".env": "KEY=1", "Makefile": "all:\n\techo hi\n"}.items():
+        (home / "work" / name).write_text(text)
+    for name in ("Makefile", "run.sh"):
+        (home / "other" / name).write_text("all:\n\techo hi\n")
+    (home / "work/link").symlink_to(home / "other")
+    return Reader(home / "work", home)
+
+
+@each_row("line", (*JOINED, *AWK_AND_SED, *TESTS))
+def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> None:
+    assert reader.risk(line) is not Risk.LOW
+
+
+@each_row("line", (*BRANCHES, *FOLDERS))
+def test_what_may_have_been_set_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
+    assert reader.risk(line) is Risk.HIGH
+
+
+@each_row(
+    "line", ["sayso app\\\nrove q_1", 'echo "$\\\n(sayso approve q_1)"', "true\n\\\nsayso grant git.push"]
+)
+def test_a_joined_line_does_not_hide_the_guard(reader: Reader, line: str) -> None:
+    assert any(one.barred for one in reader.read(line).findings)
+
+
+@each_row(
+    "line",
+    [
+        "grep -rn foo \\\n  src \\\n  | head",
+        "X=notes.txt; cat $X",
+        "X=notes.txt && cat $X",
+        "cd src && ls; cd .. && ls",
+        "[ -f notes.txt ] && echo yes",
+        "[ a \\> b ]",
+        "if [ -d src ]; then ls src; fi",
+        "for f in a b; do echo $f; done; echo done",
+        "[[ -f a || -f b ]] && echo yes",
+        "cat <<'E'\na\\\nb\nE",
+        "echo 'a\\\nb'",
+        "i=0; while [ $i = 3 ]; do echo $i; done",
+        "awk '{ print $1, \\\n $2 }' notes.txt",
+    ],
+)
+def test_what_only_looks_odd_is_low(reader: Reader, line: str) -> None:
+    assert reader.risk(line) is Risk.LOW
+
+
+@each_row(
+    ("name", "line"),
+    [
+        ("doublings", "a=xxxxxxxx;" + "a=$a$a;" * 60 + "echo $a"),
+        ("quoted doublings", "a=xxxxxxxx; " + 'a="$a$a"; ' * 60 + 'echo "$a"'),
+        ("arguments", "cat " + " ".join(f"f{i}" for i in range(20_000))),
+        ("characters", "echo " + "a" * 100_000),
+        ("words", "rm -rf x; " * 10_000),
+        ("pipes", "ls " + "| xargs " * 1_000 + "ls"),
+        ("loops", "".join(f"for a{i} in 1 2; do X{i}=$a{i}; " for i in range(11)) + "ls; " + "done; " * 11),
+    ],
+)
+def test_what_is_too_much_is_high_and_costs_no_more_than_the_budget(
+    reader: Reader, name: str, line: str
+) -> None:
+    read = reader.read(line)
+    assert read.risk is Risk.HIGH
+    assert len(read.commands) <= MAX_STEPS
