@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.acceptable import may_be_accepted
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
@@ -83,6 +84,7 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
     try:
         if bare is not None:
             judge.run(_arguments(bare), state, 0, len(line))
+            _mark_own_row(judge)
         else:
             _read_syntax(judge, line, state, parse_plain(line) if short else None)
     except CannotTell as found:
@@ -93,6 +95,15 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
         judge.window, judge.findings = None, [*judge.findings[:50], *find_marked(judge, judge.findings[50:])]
         judge.doubt("it does more than can be followed", 0, len(line))
         _look_for_danger(judge, line, parsed=False)
+
+
+def _mark_own_row(judge: Judge) -> None:
+    """Mark what a command of bare words comes to, if only the operation's own row makes it risky."""
+    if len(judge.findings) == len(judge.commands) == 1 and may_be_accepted(judge.findings[0].operation):
+        from sayso.reading.shell.own_row import is_own_row
+
+        own_row = is_own_row(judge.findings[0], judge.commands[0], judge.where)
+        judge.findings = [msgspec.structs.replace(judge.findings[0], own_row=own_row)]
 
 
 def _read_syntax(judge: Judge, line: str, state: ShellState, plain: Sequence | None) -> None:
@@ -154,4 +165,5 @@ def _operation(name: str, same: Iterable[Finding], line: str) -> Operation:
         declared=True,
         found=first.why,
         barred=barred,
+        own_row=all(one.own_row for one in several),
     )
