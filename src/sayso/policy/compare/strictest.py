@@ -3,7 +3,8 @@
 Where a policy file differs from the policy in force, both hold until the operator has chosen:
 
 - An operation that either blocks is blocked. One that they say different things of is asked about every time,
-  unless what differs has an order: a mark, a review date, `always_ask`, `confidence_bypass`, an accepted reading.
+  unless what differs has an order: a mark, a review date, `always_ask`, `confidence_bypass`, an accepted
+  reading.
 - Of each setting the stricter value counts; where values have no order, the one that allows nothing.
 - Both read each call, and what they find adds up. So neither tools nor contacts nor programs are compared.
 - Slash commands, workflows and phrases of assent count as far as both have them.
