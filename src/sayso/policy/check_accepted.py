@@ -15,7 +15,7 @@ from sayso.policy.parsing.document import Node
 def check_accepted_readings(
     file: PolicyFile, tree: Node, say: Callable[[tuple[int, int], str, str], None], *, own: bool
 ) -> None:
-    """Refuse those that nobody may accept. `own`: it is the operator's own file, no preset and no project's."""
+    """Refuse those that nobody may accept. `own`: the file is the operator's, no preset and no project's."""
     for name, detail in (file.operations or {}).items():
         if detail.reading is UNSET:
             continue

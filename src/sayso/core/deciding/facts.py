@@ -60,8 +60,8 @@ class Facts(
     """The facts of one decision."""
 
     operations: tuple[str, ...]
-    """Of each operation its risk, weight and reading, a letter each; then d declared, x barred, r read so by its
-    own row alone, a number for its content."""
+    """Of each operation its risk, weight and reading, a letter each; then d declared, x barred, r read so by
+    its own row alone, a number for its content."""
     marks: str = ""
     names: tuple[str, ...] = ()
     """The names of the operations, where one is named twice; otherwise the entry has them."""

@@ -4,8 +4,8 @@ The row is looked up once more, apart from the judging, and only what is recogni
 
 - The line is one simple command of bare words, in a folder of the workspace, and comes to one finding.
 - The program's row says that operation at that operation's own risk, whatever option or place is given.
-- Its options are listed and say nothing more than a number, and its operands are plain names. So no word is an
-  address, a path, a pattern or code.
+- Its options are listed and say nothing more than a number, and its operands are plain names. So no word is
+  an address, a path, a pattern or code.
 - What is git's goes to configured remotes, and nothing that the repository configures runs with it.
 """
 
@@ -41,7 +41,9 @@ def is_own_row(finding: Finding, words: Sequence[Argument], where: CallFolders) 
     operands = _operands_of_row(name, words)
     if operands is None:
         return False
-    return not is_git_operation(name) or fetches_as_configured(folder, workspace, operands)
+    if not is_git_operation(name):
+        return True
+    return fetches_as_configured(folder, workspace, words[1].text or "", operands)
 
 
 def _operands_of_row(name: str, words: Sequence[Argument]) -> tuple[str, ...] | None:

@@ -12,15 +12,17 @@ _HOOKS = (*READING_HOOKS, "pre-auto-gc", "reference-transaction")
 _ADDRESS = lazy_pattern(r"(?:https?|ssh|git)://[\w.@~:/%+-]+|(?:[\w.-]+@)?[\w.-]+:(?!:)[\w.~/+-]+")
 """An address of another machine: no path, and nothing with `::`, which names a program."""
 _RUNS = "gc.recentobjectshook"
+_BY_REMOTE = frozenset({"fetch", "ls-remote", "remote"})
+"""Subcommands whose first operand is a remote by its name, before it may be an address or a folder."""
 
 
-def fetches_as_configured(folder: str, workspace: str, operands: Sequence[str]) -> bool:
-    """Return whether a fetch in this folder goes to configured remotes, and configuration runs nothing with it.
+def fetches_as_configured(folder: str, workspace: str, subcommand: str, operands: Sequence[str]) -> bool:
+    """Return whether a fetch in this folder goes to configured remotes, and nothing configured runs with it.
 
     The repository is one of the workspace. The first operand is the remote; without one it is any that the
     configuration says.
     """
-    found = read_own_keys(folder)
+    found = read_own_keys(folder) if subcommand in _BY_REMOTE else None
     if found is None or find_running_key(folder, hooks=_HOOKS) is not None:
         return False
     tree, keys = found
