@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core.acceptable import may_be_accepted
+from sayso.core.command_arguments import may_be_accepted
 from sayso.core.durations import APPROVAL_LASTS, DAY, HOUR, MINUTE, QUESTION_LASTS
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier

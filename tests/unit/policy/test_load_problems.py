@@ -123,16 +123,16 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("settings: {question_last: 2h}", (1, 12), "unknown key 'question_last'", "question_lasts"),
         ("settings: {unlisted: allow}", (1, 22), "unknown unlisted 'allow'", "ask, block"),
         ("consent_decay: {review_interval_days: 0.5}\nmode: balanced", (1, 39), "cannot be 0.5", "1 day"),
-        ("operations: {git.fetch: {reading: accepted}}", (1, 35), "sets no risk", "beside it"),
+        ("operations: {git.fetch: {reading: accepted}}", (1, 26), "sets no risk", "beside it"),
         (
             "extends: [coding]\noperations: {git.fetch: {reading: accepted, weight: low}}",
-            (2, 35),
+            (2, 26),
             "sets no risk",
             "beside it",
         ),
         (
             "operations: {git.push: {risk: low, reading: accepted}}",
-            (1, 45),
+            (1, 36),
             "a reading of git.push can never be accepted",
             "such as git.fetch",
         ),
@@ -215,7 +215,7 @@ def test_a_missing_preset_circle_is_told_with_its_way() -> None:
 
 def test_no_preset_accepts_a_reading() -> None:
     presets = {"a": b"operations: {git.fetch: {risk: low, reading: accepted}}"}
-    with pytest.raises(PolicyProblems, match=r"preset a:1:46: a reading is accepted in the operator's own"):
+    with pytest.raises(PolicyProblems, match=r"preset a:1:37: a reading is accepted in the operator's own"):
         read_text("extends: [a]", presets=presets)
 
 
@@ -223,7 +223,7 @@ def test_no_project_file_accepts_a_reading() -> None:
     policy = load_text("extends: [coding]\noperations: {git.fetch: {risk: low, reading: accepted}}")
     text = "operations: {git.fetch: {risk: low, reading: accepted}}"
     with pytest.raises(
-        PolicyProblems, match=r".sayso.yaml:1:46: a reading is accepted in the operator's own"
+        PolicyProblems, match=r".sayso.yaml:1:37: a reading is accepted in the operator's own"
     ):
         lay_over(policy, text, name=".sayso.yaml")
     assert lay_over(policy, "mode: paranoid", name=".sayso.yaml").entry("git.fetch").accepted

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.acceptable import may_be_accepted
+from sayso.core.command_arguments import may_be_accepted
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
