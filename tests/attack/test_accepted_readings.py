@@ -14,6 +14,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.core.model import Risk, Verdict
+from sayso.core.policy import Detail, compile_policy
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.policy.problems import PolicyProblems
@@ -315,6 +316,15 @@ def test_what_may_never_be_accepted_is_refused_where_it_stands(name: str) -> Non
     assert "3:" in str(refused.value)
 
 
-@pytest.mark.parametrize("mode", ["paranoid"])
-def test_it_changes_no_mode(repository: Path, mode: str) -> None:
-    assert is_stopped(repository, "git fetch", f"{ACCEPTS}mode: {mode}\n")
+def test_no_policy_made_by_hand_accepts_what_may_never_be() -> None:
+    accepts = Detail(risk=Risk.LOW, reading="accepted")
+    named = (*(one for one in NEVER if one != "bank.list"), "git.fetch")  # no row reads a line as bank.list
+    policy = compile_policy(operations=dict.fromkeys(named, accepts))
+    assert [name for name in named if policy.entry(name).accepted] == ["git.fetch"]
+    preset = Detail(risk=Risk.LOW, preset=True, reading="accepted")
+    weak = compile_policy(operations={"git.fetch": preset, "gh.pr_view": Detail(reading="accepted")})
+    assert not any(one.accepted for one in weak.table.values())
+
+
+def test_it_changes_no_mode(repository: Path) -> None:
+    assert is_stopped(repository, "git fetch", f"{ACCEPTS}mode: paranoid\n")

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 
-def sayso(
-    *words: str, home: Path, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def sayso(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
     return subprocess.run(
         [sys.executable, "-m", "sayso", *words],
@@ -21,7 +19,6 @@ def sayso(
         check=False,
         text=True,
         timeout=180,
-        cwd=cwd,
         env=clean | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")} | environment,
     )
 
@@ -198,11 +195,14 @@ def test_an_answer_that_nobody_can_read_is_a_failure(tmp_path: Path) -> None:
     assert ran.returncode == 1
 
 
-def test_check_goes_by_an_accepted_reading_only_where_nothing_else_is_risky(tmp_path: Path) -> None:
+def test_check_goes_by_an_accepted_reading_only_where_nothing_else_is_risky(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     work = tmp_path / "work"
     subprocess.run(["git", "init", "-q", str(work)], check=True)  # noqa: S607 - the git of this machine
     with (work / ".git/config").open("a") as file:
         file.write('[remote "origin"]\n\turl = https://git.example/team/work.git\n')
+    monkeypatch.chdir(work)
     policy = tmp_path / "policy.yaml"
     policy.write_text(
         "extends: [coding]\n"
@@ -217,7 +217,5 @@ def test_check_goes_by_an_accepted_reading_only_where_nothing_else_is_risky(tmp_
     }
     for line, code in lines.items():
         args = json.dumps({"command": line})
-        ran = sayso(
-            "check", "--policy", str(policy), "--tool", "Bash", "--args", args, home=tmp_path, cwd=work
-        )
+        ran = sayso("check", "--policy", str(policy), "--tool", "Bash", "--args", args, home=tmp_path)
         assert ran.returncode == code, (line, ran.stdout, ran.stderr)
