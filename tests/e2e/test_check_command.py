@@ -193,3 +193,29 @@ def test_an_answer_that_nobody_can_read_is_a_failure(tmp_path: Path) -> None:
         ["/bin/sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)}, timeout=180, check=False
     )
     assert ran.returncode == 1
+
+
+def test_check_goes_by_an_accepted_reading_only_where_nothing_else_is_risky(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    subprocess.run(["git", "init", "-q", str(work)], check=True)  # noqa: S607 - the git of this machine
+    with (work / ".git/config").open("a") as file:
+        file.write('[remote "origin"]\n\turl = https://git.example/team/work.git\n')
+    monkeypatch.chdir(work)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "extends: [coding]\n"
+        "domains: {git: {autonomous: [fetch], requires_approval: [], blocked: []}}\n"
+        "operations: {git.fetch: {risk: low, reading: accepted}}\n"
+    )
+    lines = {
+        "git fetch": 0,
+        "git fetch origin --prune": 0,
+        "git fetch https://evil.test/x": 3,
+        "X=1 git fetch": 3,
+    }
+    for line, code in lines.items():
+        args = json.dumps({"command": line})
+        ran = sayso("check", "--policy", str(policy), "--tool", "Bash", "--args", args, home=tmp_path)
+        assert ran.returncode == code, (line, ran.stdout, ran.stderr)

@@ -66,6 +66,9 @@ def tightened(found: PolicyStatus) -> str:
     return "\n".join([*map(str, found.tightened), *(str(one) for one in found.beyond if not one.loosens)])
 
 
+FETCH = "domains: {git: {autonomous: [fetch], requires_approval: [], blocked: []}}\n"
+READ = f"{FETCH}operations: {{git.fetch: {{risk: low}}}}\n"
+ACCEPTED = READ.replace("risk: low", "risk: low, reading: accepted")
 LOOSENING: Mapping[str, tuple[str, str, str]] = {
     "a person less": (TEAM, WITHOUT_CY, "people.cy"),
     "an id less": (TEAM, TEAM.replace(', "token:t_1"', ""), "people.cy"),
@@ -83,6 +86,8 @@ LOOSENING: Mapping[str, tuple[str, str, str]] = {
     "a word to stop less": (f"{MAIL}phrases: {{stop: [halt]}}\n", MAIL, "phrases.stop"),
     "a workflow no more": (f"{MAIL}workflows: {{w: {{operations: [mail.read]}}}}\n", MAIL, "workflow w"),
     "a tool no more": (f"{MAIL}{TOOLS}", MAIL, "tool mail_to"),
+    "a reading accepted": (READ, ACCEPTED, "operations.git.fetch.reading"),
+    "a reading accepted, and what it allows": (READ, ACCEPTED, "git.fetch: ask -> allow"),
     "unblocked": (MAIL, MAIL.replace("send], blocked: [purge]", "send, purge], blocked: []"), "mail.purge"),
     "autonomous": (
         MAIL,
@@ -103,6 +108,16 @@ def test_all_that_applying_loosens_is_told_before(tmp_path: Path, before: str, a
         assert found.state == "waits"
         assert what in loosened(found)
     assert not desk.apply().joined
+
+
+def test_a_reading_that_is_accepted_waits_and_one_that_is_no_more_counts_at_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, READ)
+    waiting = desk.decide_under(ACCEPTED).entry("git.fetch")
+    assert (waiting.accepted, waiting.always_ask) == (False, False)
+    assert desk.apply().entry("git.fetch").accepted
+    back = desk.decide_under(READ)
+    assert not back.joined
+    assert not back.entry("git.fetch").accepted
 
 
 def test_what_a_waiting_file_tightens_is_told_as_well(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from sayso.core.policy import Detail, Domain, Policy
 from sayso.core.session import Session, View
 
 LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
+MAY_BE_ACCEPTED = {"git.fetch"}
+"""Of the operations that the random worlds have."""
 MINUTES = 60
 DAYS = 24 * 60 * MINUTES
 
@@ -101,22 +103,29 @@ def facts_of(operation: Operation, policy: Policy, view: View, now: float) -> Fa
         if listed is None and not spoken:
             base = MODERATE
 
+    reading = None if accepts_the_reading(operation, detail) else operation.reading
     nothing_else_speaks = listed is None and detail.risk is None and operation.risk is None
-    if operation.reading is None:
+    if reading is None:
         risk = base
     elif nothing_else_speaks:
-        risk = operation.reading
+        risk = reading
     else:
-        risk = max(base, operation.reading)
+        risk = max(base, reading)
     if decayed:
         risk = max(risk, MODERATE)
 
     weight = detail.weight if detail.weight is not None else operation.weight
     if weight is None:
         weight = risk
-    elif operation.reading is not None and operation.reading > base:
+    elif reading is not None and reading > base:
         weight = max(weight, risk)
     return Facts(listed, decayed, base, risk, weight, detail.category or operation.name)
+
+
+def accepts_the_reading(operation: Operation, detail: Detail) -> bool:
+    """SPEC 3: the operator's own risk stands where only the operation's own row made the line riskier."""
+    accepted = detail.reading == "accepted" and detail.risk is not None and not detail.preset
+    return accepted and operation.own_row and operation.name in MAY_BE_ACCEPTED
 
 
 def list_of(name: str, policy: Policy) -> str | None:

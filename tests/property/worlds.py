@@ -48,7 +48,7 @@ from tests.property.random_grants import grants_for
 RULE_NAMES = tuple(rule.name for rule, _ in RULES)
 
 TIERS = (None, "autonomous", "requires_approval", "blocked")
-NAMES = ("mail.send", "mail.post", "mail.read", "git.push", "git.commit", "files.edit", "files.edit.all")
+NAMES = ("mail.send", "mail.post", "mail.read", "git.push", "git.fetch", "files.edit", "files.edit.all")
 COMMANDS = (None, "git push", "git status", " git push ", "git push --force")
 CATEGORIES = (None, "edits", "remote")
 
@@ -140,6 +140,7 @@ def _operation(rng: Random, aim: str, name: str, content: str | None) -> Operati
         content=usually(rng, content, (None, "hello"), 0.8),
         declared=not likely(rng, 0.3),
         barred="unknown recipient" if likely(rng, 0.1 if aim == "blocked" else 0.01) else None,
+        own_row=likely(rng, 0.4),
     )
 
 
@@ -230,6 +231,7 @@ def _detail(rng: Random, aim: str) -> Detail:
         always_ask=likely(rng, 0.8 if aim == "always_ask" else 0.03),
         confidence_bypass=some(rng, True, False) if likely(rng, 0.2) else None,
         preset=likely(rng, 0.4),
+        reading="accepted" if likely(rng, 0.4) else None,
     )
 
 

@@ -45,7 +45,7 @@ for script in ("tidy.sh", "deploy.sh", "migrate.sh"):
 FREE = ServiceSettings(rate=1e9, burst=1_000_000)
 BESIDE = {
     "origin": 15,  # set by the door, never by a request (SPEC 2)
-    "reading": 11,  # what a reading of the call found; only scripts may give it (SPEC 16)
+    "reading": 17,  # what a reading of the call found; only scripts may give it (SPEC 16)
     "operations": 21,  # none or several at once: a tool's declaration names one
     "target": 10,  # named in the script without standing in an argument
 }
@@ -204,7 +204,13 @@ class HttpPlayer:
         risk, reading = (Risk.parse(call[key]) if key in call else None for key in ("risk", "reading"))
         args = call.get("args", {})
         operations = [
-            add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
+            add_content_digest(
+                Operation(
+                    name, risk=risk, reading=reading, declared=True, own_row=call.get("own_row") is True
+                ),
+                args,
+                self._policy,
+            )
             for name in call["operations"]
         ]
         here = NO_REPOSITORY.name

@@ -172,6 +172,12 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     declared: bool = False
     found: str | None = None
     """What the reading found, as a sentence for people, where the name of the operation does not say it."""
+    own_row: bool = False
+    """The reading comes from the operation's own row alone: nothing in the call made it riskier."""
+
+    def read_as(self, risk: Risk | None) -> Operation:
+        """The same, read at another risk for another reason than its own row."""
+        return msgspec.structs.replace(self, reading=risk, own_row=False)
 
 
 class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):

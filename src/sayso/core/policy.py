@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.core.command_arguments import may_be_accepted
 from sayso.core.durations import APPROVAL_LASTS, DAY, HOUR, MINUTE, QUESTION_LASTS
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
@@ -95,6 +96,13 @@ class Detail(msgspec.Struct, frozen=True):
     reason: str | None = None
     preset: bool = False
     """The risk comes from a preset and not from the operator's own file: what code declares can raise it."""
+    reading: Literal["accepted"] | None = None
+    """The operator's risk stands although the operation's own row is riskier (SPEC 3)."""
+
+    def accepts_reading(self, name: str) -> bool:
+        """Return whether that counts: only beside a risk of the operator's own, for what may be accepted."""
+        own = self.risk is not None and not self.preset
+        return own and self.reading == "accepted" and may_be_accepted(name)
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -156,6 +164,8 @@ class Entry(msgspec.Struct, frozen=True):
     """The risk if nothing else is declared; None for what is unlisted and the policy says nothing of."""
     approvals: tuple[ApprovalRule, ...] = ()
     """The team's rules for its domain. Each counts from its own risk on."""
+    accepted: bool = False
+    """Its risk and weight stand where only its own row reads the call as riskier."""
     marks: int = 0
     """Which checks have something to look at in this entry (`MARK_…`): always made of the other fields."""
 
@@ -482,4 +492,5 @@ def _entry(
         named=written is not None,
         floor=detail.risk if detail.risk is not None or tier is None else FLOOR[tier],
         approvals=tuple(rule for rule in approvals if rule.covers(name.partition(".")[0], Risk.HIGH)),
+        accepted=detail.accepts_reading(name),
     )

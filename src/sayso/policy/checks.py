@@ -7,10 +7,11 @@ from datetime import UTC, date, datetime
 
 from msgspec import UNSET
 
-from sayso.core.command_arguments import NEVER_HARMLESS, fold_argument
+from sayso.core.command_arguments import NEVER_HARMLESS, fold_argument, may_be_accepted
 from sayso.core.deciding.titles import check_template
 from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
+from sayso.core.model import Risk
 from sayso.core.policy import NEVER_REVIEWED, fold_spelling
 from sayso.policy.check_team import check_team
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
@@ -41,6 +42,21 @@ def _check_times(file: PolicyFile, tree: Node, say: ReportProblem) -> None:
         written, node = getattr(file.settings, name, UNSET), tree.find("settings", name)
         if isinstance(written, str) and node is not None and parse_duration(written) > parse_duration(most):
             say((node.line, node.column), f"{name} cannot be {written}", f"{most} at most")
+
+
+def check_accepted_readings(file: PolicyFile, tree: Node, say: ReportProblem, *, own: bool) -> None:
+    """Refuse those that nobody may accept. `own`: the file is the operator's, no preset and no project's."""
+    for name, detail in (file.operations or {}).items():
+        if detail.reading is UNSET:
+            continue
+        place = tree.at("operations", name, "reading")
+        if not own:
+            say(place, "a reading is accepted in the operator's own policy file only", "leave reading out")
+        elif detail.risk is UNSET:
+            say(place, f"{name} accepts a reading and sets no risk", "write the risk that stands beside it")
+        elif not may_be_accepted(name) or not _is_raised_by_row(name):
+            hint = "only reads of a remote may be accepted, such as git.fetch"
+            say(place, f"a reading of {name} can never be accepted", hint)
 
 
 def check_merged_file(
@@ -80,6 +96,14 @@ def _check_programs(file: PolicyFile, tree: Node, say: ReportProblem) -> None:
             compile_programs({names: entry}, dict(file.programs or {}))
         except (WrongEntry, TypeError, ValueError, AttributeError) as fault:
             say(tree.at("programs", names), str(fault), "docs/shell.md shows the format")
+
+
+def _is_raised_by_row(name: str) -> bool:
+    """Return whether the shipped data knows the operation, and has it above low risk."""
+    from sayso.reading.shell.programs.known import find_own_risk
+
+    risk = find_own_risk(name)
+    return risk is not None and risk > Risk.LOW
 
 
 def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[PolicyProblem]:

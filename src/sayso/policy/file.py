@@ -184,6 +184,7 @@ class DetailFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """Details of one operation where the lists are not enough. It lists nothing."""
 
     risk: RiskWord | UnsetType = UNSET
+    reading: Literal["accepted"] | UnsetType = UNSET
     weight: RiskWord | UnsetType = UNSET
     category: NonEmptyName | UnsetType = UNSET
     always_ask: bool | UnsetType = UNSET

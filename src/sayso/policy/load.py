@@ -12,7 +12,14 @@ from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.policy import GUARDED_DOMAIN, Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
-from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
+from sayso.policy.checks import (
+    check_accepted_readings,
+    check_file,
+    check_merged_file,
+    collect_operations,
+    find_warnings,
+    locate_entry,
+)
 from sayso.policy.compiled import FOLDER, CompiledPresets, encode_compiled, find_compiled, read_compiled
 from sayso.policy.file import GRAPH_KEYS, PolicyFile, is_graph_form
 from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
@@ -150,6 +157,7 @@ def _merge_with_presets(
     tree, graph = _read_graph_form(tree, typed)
     file = typed.read(tree, PolicyFile) or EMPTY_FILE
     check_file(file, tree, typed.say)
+    check_accepted_readings(file, tree, typed.say, own=not above and base is EMPTY_FILE)
     noted = len(typed.problems)
     if graph:
         under = _graph_settings() if base is EMPTY_FILE else base

@@ -102,7 +102,7 @@ def _raise_reading(one: Operation, worst: Operation) -> Operation:
     if (worst.reading or Risk.LOW) <= (one.reading or Risk.LOW):
         return one
     why = {} if one.name == worst.name else {"found": worst.found, "because": worst.because}
-    return msgspec.structs.replace(one, reading=worst.reading, **why)
+    return msgspec.structs.replace(one.read_as(worst.reading), **why)
 
 
 def _find_command(entry: Tool, args: Mapping[str, Any]) -> Any:

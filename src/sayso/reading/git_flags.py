@@ -105,7 +105,7 @@ def _riskier(operation: Operation) -> Operation:
     """The riskier operation; where it has another name, with the sentence that explains it."""
     name = RISKIER.get(operation.name, operation.name)
     found = words.flags_found(operation.name) if name != operation.name else operation.found
-    return msgspec.structs.replace(operation, name=name, reading=Risk.HIGH, found=found)
+    return msgspec.structs.replace(operation.read_as(Risk.HIGH), name=name, found=found)
 
 
 def _does_more(operation: str, command: Collection[Operation]) -> bool:

@@ -48,7 +48,7 @@ def operations_for(
     if not fitting.ends and policy.mark_of(unlisted.name):
         found.append(unlisted)
     if not fitting.sure:
-        found = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in found]
+        found = [one.read_as(Risk.HIGH) for one in found]
     told = (add_evidence(one, went_by) for one in found)
     return merge_same_operations(add_content_digest(one, args, policy) for one in told)
 
@@ -432,7 +432,7 @@ def add_content_digest(operation: Operation, args: Mapping[str, Any], policy: Po
             operation, content=sha256(encode_canonical(found[0] if len(found) == 1 else found))
         )
     except NotCanonical:
-        return msgspec.structs.replace(operation, reading=Risk.HIGH)
+        return operation.read_as(Risk.HIGH)
 
 
 def _content_from(operation: Operation, policy: Policy) -> str | None:

@@ -6,6 +6,7 @@ import pytest
 
 from sayso.core.model import Mode
 from sayso.policy import PolicyProblem, PolicyProblems, load_text, read_text
+from sayso.policy.load import lay_over
 from tests.support.rows import each_row
 
 
@@ -122,6 +123,20 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("settings: {question_last: 2h}", (1, 12), "unknown key 'question_last'", "question_lasts"),
         ("settings: {unlisted: allow}", (1, 22), "unknown unlisted 'allow'", "ask, block"),
         ("consent_decay: {review_interval_days: 0.5}\nmode: balanced", (1, 39), "cannot be 0.5", "1 day"),
+        ("operations: {git.fetch: {reading: accepted}}", (1, 26), "sets no risk", "beside it"),
+        (
+            "extends: [coding]\noperations: {git.fetch: {reading: accepted, weight: low}}",
+            (2, 26),
+            "sets no risk",
+            "beside it",
+        ),
+        (
+            "operations: {git.push: {risk: low, reading: accepted}}",
+            (1, 36),
+            "a reading of git.push can never be accepted",
+            "such as git.fetch",
+        ),
+        ("operations: {git.fetch: {risk: low, reading: yes}}", (1, 46), "reading 'yes'", "accepted"),
         ("extends: [nothing]", (1, 11), "no preset 'nothing'", "balanced"),
         ("extends: [balancd]", (1, 11), "no preset 'balancd'", "did you mean balanced?"),
         ("extends: [_work]", (1, 11), "no preset '_work'", ""),
@@ -196,6 +211,22 @@ def test_a_missing_preset_circle_is_told_with_its_way() -> None:
     presets = {"a": b"extends: [b]", "b": b"extends: [a]", "graph": b"mode: balanced"}
     with pytest.raises(PolicyProblems, match=r"preset b:1:11: extends goes in a circle: a > b > a"):
         read_text("extends: [a]", presets=presets)
+
+
+def test_no_preset_accepts_a_reading() -> None:
+    presets = {"a": b"operations: {git.fetch: {risk: low, reading: accepted}}"}
+    with pytest.raises(PolicyProblems, match=r"preset a:1:37: a reading is accepted in the operator's own"):
+        read_text("extends: [a]", presets=presets)
+
+
+def test_no_project_file_accepts_a_reading() -> None:
+    policy = load_text("extends: [coding]\noperations: {git.fetch: {risk: low, reading: accepted}}")
+    text = "operations: {git.fetch: {risk: low, reading: accepted}}"
+    with pytest.raises(
+        PolicyProblems, match=r".sayso.yaml:1:37: a reading is accepted in the operator's own"
+    ):
+        lay_over(policy, text, name=".sayso.yaml")
+    assert lay_over(policy, "mode: paranoid", name=".sayso.yaml").entry("git.fetch").accepted
 
 
 def test_a_preset_that_extends_itself_is_a_circle() -> None:

@@ -60,8 +60,8 @@ class Facts(
     """The facts of one decision."""
 
     operations: tuple[str, ...]
-    """Of each operation its risk, weight and reading, a letter each; then d declared, x barred, a number for
-    its content."""
+    """Of each operation its risk, weight and reading, a letter each; then d declared, x barred, r read so by
+    its own row alone, a number for its content."""
     marks: str = ""
     names: tuple[str, ...] = ()
     """The names of the operations, where one is named twice; otherwise the entry has them."""
@@ -279,6 +279,8 @@ def _spell_operation(one: Operation, operations: tuple[Operation, ...]) -> str:
         code += "d"
     if one.barred is not None:
         code += "x"
+    if one.own_row:
+        code += "r"
     if one.content is not None:
         contents = list(dict.fromkeys(other.content for other in operations if other.content is not None))
         code += str(contents.index(one.content))
@@ -286,6 +288,6 @@ def _spell_operation(one: Operation, operations: tuple[Operation, ...]) -> str:
 
 
 def _is_code(code: str) -> bool:
-    rest = code[3:].removeprefix("d").removeprefix("x")
+    rest = code[3:].removeprefix("d").removeprefix("x").removeprefix("r")
     levels = len(code) >= 3 and all(letter in RISKS for letter in code[:3])
     return levels and (not rest or (rest.isascii() and rest.isdigit()))

@@ -98,7 +98,7 @@ def restore_grant(grant: Grant) -> Grant:
 
 def _read_operation(name: str, code: str) -> Operation:
     rest = code[3:]
-    content = rest.removeprefix("d").removeprefix("x")
+    content = rest.removeprefix("d").removeprefix("x").removeprefix("r")
     return Operation(
         name,
         risk=RISKS[code[0]],
@@ -107,6 +107,7 @@ def _read_operation(name: str, code: str) -> Operation:
         content=content or None,
         barred="its reading refuses it" if "x" in rest else None,
         declared="d" in rest,
+        own_row="r" in rest,
     )
 
 

@@ -51,7 +51,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
         if gone:
             tier = REQUIRES_APPROVAL
     declared = entry.floor if operation.risk is None else _risk_before_reading(entry, operation.risk)
-    reading = operation.reading
+    reading = _reading_that_counts(operation, entry)
     risk = MODERATE if declared is None else declared
     if reading is not None and (declared is None or reading > declared):
         risk = reading
@@ -84,6 +84,11 @@ def _without_consent(view: View) -> View:
     bare = msgspec.structs.replace(session, grants=calls, slash=None, imperatives=(), plan=None)
     outside = msgspec.structs.replace(scope, outer=None, reducers={})
     return msgspec.structs.replace(view, session=bare, scope=outside)
+
+
+def _reading_that_counts(operation: Operation, entry: Entry) -> Risk | None:
+    """Return what reading the call found, unless that is only the operation's own row and is accepted."""
+    return None if entry.accepted and operation.own_row else operation.reading
 
 
 def _risk_before_reading(entry: Entry, declared: Risk) -> Risk:

@@ -35,7 +35,7 @@ from sayso.reading.resolve import add_content_digest
 from sayso.reading.risk import read_risk
 
 CALL_KEYS = frozenset(
-    {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "origin"}
+    {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "own_row", "origin"}
 )
 
 
@@ -204,10 +204,13 @@ class Player:
         return structs.replace(read, command=command, beside=beside)
 
     def _operations_from_script(self, call: dict[str, Any], args: dict[str, Any]) -> tuple[Operation, ...]:
-        """The operations a script names, with risk and reading."""
+        """The operations a script names, with risk and reading, and whether only their rows read them so."""
         risk, reading = (Risk.parse(call[key]) if key in call else None for key in ("risk", "reading"))
+        own_row = call.get("own_row") is True
         return tuple(
-            add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self.policy)
+            add_content_digest(
+                Operation(name, risk=risk, reading=reading, declared=True, own_row=own_row), args, self.policy
+            )
             for name in _texts(call["operations"], "operations")
         )
 

@@ -19,6 +19,7 @@ SOON = 60.0
 CONTENT = "content"
 NOT_CHOSEN = "not chosen"
 NO_VALUE = "none"
+BY_OWN_ROW = " by its own row alone"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -102,8 +103,10 @@ def possible_reviews(pair: Pair) -> list[str]:
 
 
 def possible_readings(pair: Pair) -> list[str]:
-    """Return the risks that reading the actual call may raise to."""
-    return [NO_VALUE, Risk.MODERATE.word, Risk.HIGH.word]
+    """Return the risks that reading the actual call may raise to, where it matters by its own row as well."""
+    read = [Risk.MODERATE.word, Risk.HIGH.word]
+    own = [f"{word}{BY_OWN_ROW}" for word in read] if any(one.accepted for one in pair.entries) else []
+    return [NO_VALUE, *read, *own]
 
 
 def possible_consents(pair: Pair) -> list[str]:

@@ -18,6 +18,7 @@ from sayso.core.rulebook import CONFIDENT
 from sayso.core.session import View
 from sayso.core.words import visible
 from sayso.policy.compare.cases import (
+    BY_OWN_ROW,
     CONTENT,
     NO_VALUE,
     NOT_CHOSEN,
@@ -178,8 +179,10 @@ class _Side:
         content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
         key = (content or "", case.declared, case.reading, case.confidence, case.origin)
         if key not in self._requests:
-            risk, reading = _parse_risk(case.declared), _parse_risk(case.reading)
-            operation = Operation(name, risk=risk, reading=reading, content=content)
+            read = case.reading.removesuffix(BY_OWN_ROW)
+            risk, reading = _parse_risk(case.declared), _parse_risk(read)
+            own_row = read != case.reading
+            operation = Operation(name, risk=risk, reading=reading, content=content, own_row=own_row)
             self._requests[key] = make_probe(operation, float(case.confidence), Origin(case.origin))
         return self._requests[key]
 

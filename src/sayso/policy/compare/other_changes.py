@@ -20,6 +20,7 @@ def find_other_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
     for name in dict.fromkeys((*a.domains, *b.domains)):
         yield from _domain_changes(name, a.domains.get(name), b.domains.get(name))
     yield from find_reading_changes(a, b)
+    yield from _accepted_changes(a, b)
     yield from _word_changes(a, b)
     for name in (name for name in a.workflows if name not in b.workflows):
         yield OtherChange(f"workflow {name}", "declared", "not declared, so it may declare anything", True)
@@ -71,6 +72,14 @@ def _phrase_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
 
 def _join_phrases(phrases: set[str]) -> str:
     return ", ".join(sorted(phrases)) or "nothing"
+
+
+def _accepted_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """An accepted reading more is looser, one less is stricter."""
+    before, after = ({name for name, one in each.table.items() if one.accepted} for each in (a, b))
+    for name in sorted(before ^ after):
+        was, now = ("accepted" if name in each else "nothing" for each in (before, after))
+        yield OtherChange(f"operations.{name}.reading", was, now, name in after)
 
 
 def _word_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:

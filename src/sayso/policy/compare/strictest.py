@@ -3,7 +3,8 @@
 Where a policy file differs from the policy in force, both hold until the operator has chosen:
 
 - An operation that either blocks is blocked. One that they say different things of is asked about every time,
-  unless what differs has an order: a mark, a review date, `always_ask`, `confidence_bypass`.
+  unless what differs has an order: a mark, a review date, `always_ask`, `confidence_bypass`, an accepted
+  reading.
 - Of each setting the stricter value counts; where values have no order, the one that allows nothing.
 - Both read each call, and what they find adds up. So neither tools nor contacts nor programs are compared.
 - Slash commands, workflows and phrases of assent count as far as both have them.
@@ -208,6 +209,7 @@ def _join_entries(
         and a.settings.notices == b.settings.notices,
         "trusted_channel": one.trusted_channel or other.trusted_channel,
         "fan_out": one.fan_out or other.fan_out,
+        "accepted": one.accepted and other.accepted,
         "content_from": one.content_from or other.content_from,
         "last_reviewed": reviewed.get(one.domain),
         "reason": one.reason or other.reason,
@@ -241,6 +243,7 @@ def _ask_every_time(one: Entry, other: Entry) -> Entry:
         preset=True,
         weight=max(weights, default=None),
         always_ask=True,
+        accepted=False,
         confidence_bypass=False,
         named=True,
     )

@@ -55,6 +55,8 @@ def _is_stricter(then: Entry | None, now: Entry | None) -> bool:
         return False
     if then is None or now is None or (now.trusted_channel and not then.trusted_channel):
         return True
+    if then.accepted and not now.accepted:
+        return True
     if (now.always_ask and not then.always_ask) or now.tier not in (then.tier, Tier.AUTONOMOUS):
         return True
     return _may_weigh_more(then, now) or _may_be_riskier(then, now)

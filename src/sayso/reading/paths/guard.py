@@ -188,7 +188,7 @@ def _is_doubtful(given: PathArgument, place: PathPlace, named: Sequence[str]) ->
 
 
 def _raise_to_high(operation: Operation) -> Operation:
-    return msgspec.structs.replace(operation, reading=Risk.HIGH)
+    return operation.read_as(Risk.HIGH)
 
 
 def bar_action(action: str, meant: str | None) -> Operation:

@@ -19,6 +19,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     barred: str | None = None
+    own_row: bool = False
+    """Only the operation's own row makes it risky, and it is all that the line does."""
 
 
 class TooMuch(Exception):

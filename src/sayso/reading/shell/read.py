@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.command_arguments import may_be_accepted
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
@@ -96,6 +97,7 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> ShellText:
         bare = split_bare(line) if short else None
         if bare is not None:
             run_command(judge, Request(_arguments(bare), state, 0, len(line)))
+            _mark_own_row(judge)
             return text
         text = join_lines(line) if short else text
         judge.line = text.text
@@ -109,6 +111,15 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> ShellText:
         judge.doubt("it does more than can be followed", 0, len(judge.line))
         _look_for_danger(judge, judge.line, parsed=False)
     return text
+
+
+def _mark_own_row(judge: Judge) -> None:
+    """Mark what a command of bare words comes to, if only the operation's own row makes it risky."""
+    if len(judge.findings) == len(judge.commands) == 1 and may_be_accepted(judge.findings[0].operation):
+        from sayso.reading.shell.own_row import is_own_row
+
+        own_row = is_own_row(judge.findings[0], judge.commands[0], judge.where)
+        judge.findings = [msgspec.structs.replace(judge.findings[0], own_row=own_row)]
 
 
 def _read_syntax(judge: Judge, line: str, state: ShellState) -> None:
@@ -172,4 +183,5 @@ def _operation(name: str, same: Iterable[Finding], line: str) -> Operation:
         declared=True,
         found=first.why,
         barred=barred,
+        own_row=all(one.own_row for one in several),
     )

@@ -146,6 +146,11 @@ def default_effect(operation: str) -> ProgramEffect:
     return ProgramEffect(operation, _RISKS[risk], why)
 
 
+def find_own_risk(operation: str) -> Risk | None:
+    """The risk of an operation by its own row; None if the data has none."""
+    return _RISKS[_data().operations[operation][0]] if operation in _data().operations else None
+
+
 @functools.cache
 def named_set(name: str) -> frozenset[str]:
     """One of the lists of names in the data: variables, git keys and the like."""

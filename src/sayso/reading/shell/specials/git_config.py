@@ -31,19 +31,41 @@ _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
 
 
-def find_running_key(folder: str, named: str | None = None) -> str | None:
+READING_HOOKS = ("post-index-change",)
+"""The hooks that git runs when it only reads."""
+
+
+def find_running_key(
+    folder: str, named: str | None = None, hooks: tuple[str, ...] = READING_HOOKS
+) -> str | None:
     """The first key that may run a program when git reads in this folder; None if there is none.
 
-    The folder goes by its real name. `named` is the repository where the command names it.
+    The folder goes by its real name. `named` is the repository where the command names it, and `hooks` are
+    those that the command runs.
     """
     try:
         for repository, tree in _find_repositories(folder) if named is None else (_from_name(named),):
-            key = _check_repository(repository, tree, 0)
+            key = _check_repository(repository, tree, 0, hooks)
             if key is not None:
                 return key
     except (OSError, ValueError, IndexError):
         return _UNREADABLE
     return None
+
+
+def read_own_keys(folder: str) -> tuple[str, list[tuple[str, str]]] | None:
+    """The tree and the keys of the repository that git works on in this folder; None if that is not plain."""
+    try:
+        found = _find_repositories(folder)
+        repository, tree = found[0]
+        if len(found) != 1 or tree is None or os.access(f"{repository}/config.worktree", os.F_OK):
+            return None
+        if os.access(f"{repository}/commondir", os.F_OK):
+            repository = join_path(repository, (_read(f"{repository}/commondir") or "").rstrip("\r\n"))
+        keys = _keys(_read(f"{repository}/config") or "")
+    except (OSError, ValueError, IndexError):
+        return None
+    return None if keys is None else (tree, keys)
 
 
 def is_harmless_key(key: str, value: str) -> bool:
@@ -115,7 +137,7 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
+def _check_repository(repository: str, tree: str | None, depth: int, run: tuple[str, ...]) -> str | None:
     common = repository
     if os.access(f"{repository}/commondir", os.F_OK):
         shared = _read(f"{repository}/commondir") or ""
@@ -129,10 +151,11 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
             return key
         hooks += [join_path(tree or common, one) for one in named]
     for folder in hooks:
-        hook = f"{folder}/post-index-change"
-        if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
-            return "the hook post-index-change"
-    return None if tree is None else _check_submodules(repository, tree, depth)
+        for name in run:
+            hook = f"{folder}/{name}"
+            if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
+                return f"the hook {name}"
+    return None if tree is None else _check_submodules(repository, tree, depth, run)
 
 
 def _names_hooks(key: str, value: str) -> bool:
@@ -140,7 +163,7 @@ def _names_hooks(key: str, value: str) -> bool:
     return key == "core.hookspath" and _PLAIN_PATH.fullmatch(value) is not None
 
 
-def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
+def _check_submodules(repository: str, tree: str, depth: int, run: tuple[str, ...]) -> str | None:
     """git looks into submodules as well, each with a configuration of its own.
 
     Those that `.gitmodules` lists, and every other repository that the index records a commit of.
@@ -158,7 +181,7 @@ def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
     for path in sorted(paths):
         inner = join_path(tree, path)
         if _stat(f"{inner}/.git") is not None:
-            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, depth + 1)
+            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, depth + 1, run)
             if key is not None:
                 return key
     return None
