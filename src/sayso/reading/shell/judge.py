@@ -46,6 +46,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     without_functions: bool = False
     of_project: bool = False
     """Its code may be the workspace's, whatever it is called."""
+    named: str = ""
+    """The name of the file that a script stands in."""
 
 
 class Judge(msgspec.Struct, gc=False):
@@ -140,6 +142,6 @@ class Judge(msgspec.Struct, gc=False):
         made = Request(arguments, state, start, end, body, without_functions, of_project)
         self.requests.append(made)
 
-    def script(self, text: str, state: ShellState, start: int, end: int) -> None:
-        """Have a command line judged that stands in a word of this one."""
-        self.requests.append(Request(text, state, start, end))
+    def script(self, text: str, state: ShellState, start: int, end: int, named: str = "") -> None:
+        """Have command lines judged that stand in a word of this line, or in a file."""
+        self.requests.append(Request(text, state, start, end, named=named))

@@ -60,6 +60,10 @@ class ShellState(msgspec.Struct, gc=False):
     """It may have come here by a link, and `..` leads back along it."""
     previous: tuple[str | None, ...] | None = None
     """Where it was before it went here, if it did: `cd -` leads back."""
+    arguments: tuple[Value, ...] | None = None
+    """What `$@` stands for, where it is known."""
+    bins: bool = False
+    """Programs of the project come before others of their name, as in its own scripts."""
     assigned: list[str] = []
     """The name of each variable that was set so far, in whatever shell of the line."""
 
@@ -88,6 +92,21 @@ class ShellState(msgspec.Struct, gc=False):
         self.changed = self.changed or other.changed
         self.linked = self.linked or other.linked
         self.previous = self.previous if self.previous == other.previous else None
+
+    def begin_script(self, arguments: tuple[Value, ...], folder: str | None = None) -> ShellState:
+        """Return the state of a new shell that runs a script with these arguments."""
+        made = ShellState(self.folders if folder is None else (folder,), self.home, self.changes)
+        made.input, made.assigned, made.linked = self.input, self.assigned, self.linked
+        made.bind(arguments)
+        return made
+
+    def bind(self, arguments: tuple[Value, ...] | None) -> None:
+        """Set the positional parameters; None if they are not known."""
+        self.arguments = arguments
+        for place in range(1, 10):
+            self.variables.pop(str(place), None)
+        for place, one in enumerate((arguments or ())[:9], 1):
+            self.variables[str(place)] = one
 
     def assign(self, name: str, value: Value) -> None:
         """Set a variable."""

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from sayso.core.model import Risk
@@ -44,6 +46,7 @@ from sayso.reading.shell.grammar.syntax import (
 from sayso.reading.shell.judge import Judge, Request
 from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.local_tools import find_project_tool, run_local
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.text import join_lines
 from sayso.reading.shell.value import Value
@@ -261,30 +264,32 @@ def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
 
 def _arguments(judge: Judge, words: tuple[Word, ...], state: ShellState) -> tuple[Argument, ...]:
     """Return the words that the shell hands over."""
-    found: list[Argument] = []
-    odd: Argument | None = None
     shown = words[0].value not in ("test", "[")
     judge.spend(len(words))
-    for word in words:
-        if word.value is not None:
-            found.append(Argument(Value(word.value), word.start, word.end))
-            continue
-        for each in spread_braces(word) if "{" in word.text else (word,):
-            value = _value(judge, each, state, shown=shown)
-            named = value.vetted and value.prefix == "./"
-            if value.text is None and not named and may_become_several(each, state):
-                value = msgspec.structs.replace(value, splits=True)
-            made = Argument(value, each.start, each.end)
-            found.append(made)
-            if odd is None and made.value.odd is not None:
-                odd = made
+    found = tuple(each for word in words for each in _expand(judge, word, state, shown=shown))
+    odd = next((one for one in found if one.value.odd is not None), None)
     if odd is not None:
         judge.doubt(odd.value.odd or "", odd.start, odd.end)
     if names_test(words):  # `-v a[$(…)]` among words that the shell splits runs commands
         for word in words:
             if word.value is None and may_split(word, state):
                 judge.doubt("what it becomes may be a test that runs commands", word.start, word.end)
-    return tuple(found)
+    return found
+
+
+def _expand(judge: Judge, word: Word, state: ShellState, *, shown: bool) -> Iterator[Argument]:
+    """Yield the words that the shell makes of this one."""
+    if word.value is not None:
+        yield Argument(Value(word.value), word.start, word.end)
+    elif word.text in ('"$@"', "$@") and state.arguments is not None:
+        yield from (Argument(one, word.start, word.end) for one in state.arguments)
+    else:
+        for each in spread_braces(word) if "{" in word.text else (word,):
+            value = _value(judge, each, state, shown=shown)
+            named = value.vetted and value.prefix == "./"
+            if value.text is None and not named and may_become_several(each, state):
+                value = msgspec.structs.replace(value, splits=True)
+            yield Argument(value, each.start, each.end)
 
 
 def run_command(judge: Judge, asked: Request) -> None:
@@ -306,7 +311,13 @@ def run_command(judge: Judge, asked: Request) -> None:
     invocation = Invocation(name, arguments[1:], state, start, end, asked.body)
     judge.deeper(start, end)
     before = len(judge.findings)
-    shorter = judge_path_as_program(judge, first, invocation) if "/" in name else name
+    tool = find_project_tool(judge, name, state) if state.bins and "/" not in name else None
+    shorter: str | None = name
+    if tool is not None:
+        run_local(judge, tool, arguments, invocation)
+        shorter = None
+    elif "/" in name:
+        shorter = judge_path_as_program(judge, first, invocation)
     if shorter is not None:
         name = invocation.name = shorter
         program = find_program(name, judge.added)
@@ -332,7 +343,7 @@ def _carry_out(judge: Judge) -> None:
     asked, judge.requests = judge.requests, []
     for one in asked:
         if isinstance(one.run, str):
-            walk_script(judge, one.run, one.state, one.start, one.end)
+            _walk_script(judge, one.run, one)
         else:
             run_command(judge, one)
 
@@ -344,28 +355,38 @@ def _call_function(judge: Judge, function: Function, asked: Request) -> None:
     judge.deeper(asked.start, asked.end)
     state, mark = asked.state, len(asked.state.assigned)
     inside = state.copy()
-    for name in "@*0123456789":
-        inside.forget(name)
+    inside.bind(tuple(one.value for one in asked.run[1:] if isinstance(one, Argument)))
     walk_sequence(judge, function.body, inside)
+    inside.bind(state.arguments)
     state.merge(inside)
     state.forget_since(mark)
     judge.depth -= 1
     judge.running.pop()
 
 
-def walk_script(judge: Judge, text: str, state: ShellState, start: int, end: int) -> None:
-    """Judge a command line that stands in a word of this one, or in a file."""
+def _walk_script(judge: Judge, text: str, asked: Request) -> None:
+    """Judge command lines that stand in a word of this line, or in a file."""
+    start, end, outer, before = asked.start, asked.end, judge.window, len(judge.findings)
+    if asked.named in judge.running:
+        judge.doubt("a script runs itself", start, end)
+        return
     judge.deeper(start, end)
-    outer = judge.window
+    judge.running.append(asked.named or "a line")
     try:
+        judge.spend(len(text) // 50)
         joined = join_lines(text).text
         body = parse_line(joined)
         if outer is None:
             judge.window = (start, end, joined)
-        walk_sequence(judge, body, state)
+        walk_sequence(judge, body, asked.state)
     except CannotTell as found:
         judge.window = outer
         judge.doubt(found.why, start, end)
     finally:
         judge.window = outer
         judge.depth -= 1
+        judge.running.pop()
+    if asked.named:
+        for place, one in enumerate(judge.findings[before:], before):
+            if one.risk is not Risk.LOW:
+                judge.findings[place] = msgspec.structs.replace(one, why=f"{asked.named}: {one.why}")

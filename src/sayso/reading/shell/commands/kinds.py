@@ -71,7 +71,9 @@ def _judge_run(judge: Judge, value: Argument, program: KnownProgram, invocation:
 
 
 def _judge_script(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    judge_script(judge, value, invocation.state, value.start, value.end)
+    given, name = invocation.arguments, program.name.partition(" ")[0]
+    behind = given[given.index(value) + 1 :] if value in given else ()
+    judge_script(judge, value, invocation.state, value.start, value.end, behind, name)
 
 
 def _judge_config(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:

@@ -34,11 +34,11 @@ def judge_path_as_program(judge: Judge, first: Argument, invocation: Invocation)
     judge_own_program(judge, first, invocation.arguments)
     found = find_environment_program(path, invocation.state, judge.where.workspace)
     if found is None:
-        judge_script(judge, first, invocation.state, invocation.start, invocation.end)
+        judge_script(judge, first, invocation.state, invocation.start, invocation.end, invocation.arguments)
         return None
     if is_system_python(found):
         return "python"
-    run_local(judge, found, (first, *invocation.arguments), invocation.state, invocation)
+    run_local(judge, found, (first, *invocation.arguments), invocation)
     return None
 
 

@@ -1,60 +1,103 @@
-"""Files that a line runs. Their content is pinned: an approval holds for the file as it was."""
+"""Files that a line runs: their content is read like the line, and pinned as it was read.
+
+A script in a language that is not read is high: nobody can tell what it does.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.guard import operation_on_guard
-from sayso.reading.paths.named_files import digest_content
 from sayso.reading.paths.places import locate
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
-
+MAX_SCRIPT = 1_000_000
 _OPERATION = "scripts.run"
+_SHEBANG = lazy_pattern(r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?([\w.-]+)")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_FLAGS = lazy_pattern(r"#![^\n]*[ \t]-\w*[^eux\s-][^\n]*")
+"""Options of a script's interpreter that are not known to change nothing."""
 
 
-def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, end: int) -> None:
-    """Judge the running of a file: one of the workspace is a script of it, any other is not known."""
+def judge_script(
+    judge: Judge,
+    file: Argument,
+    state: ShellState,
+    start: int,
+    end: int,
+    given: tuple[Argument, ...] = (),
+    language: str = "",
+) -> None:
+    """Judge the running of a file, in this language or the one that its first line names."""
+    real = find_script(judge, file, state, start, end)
+    text = None if real is None else pin_file(judge, real, start, end)
+    if real is None or text is None:
+        return
+    name = real.rpartition("/")[2][:60]
+    judge.record(_OPERATION, Risk.MODERATE, f"runs {name}, a file of the workspace", start, end)
+    named = _SHEBANG.match(text)
+    language = language or (named[1] if named is not None else "sh")
+    if language in _SHELLS and _FLAGS.match(text) is None:
+        inside = state.begin_script(tuple(one.value for one in given))
+        judge.script(text, inside, start, end, named=name)
+    elif not only_computes(language, text):
+        why = f"{name} is code that is not read, so nobody can tell what it does"
+        judge.record(_OPERATION, Risk.HIGH, why, start, end)
+
+
+def only_computes(language: str, text: str) -> bool:
+    """Return whether this code does no more than compute and print."""
+    return False
+
+
+def find_script(judge: Judge, file: Argument, state: ShellState, start: int, end: int) -> str | None:
+    """Return the real path of a script of the workspace; None if it is none, which is judged by now."""
     path = file.value.text
     folder = state.folders[0] if len(state.folders) == 1 else None
     if path is None or file.value.wild or folder is None:
         judge.doubt("which file it runs cannot be told", start, end)
-        return
-    name = path.rpartition("/")[2]
+        return None
+    name = path.rpartition("/")[2][:60]
     if judge.quick.is_elsewhere(path, folder):
-        judge.doubt(f"{name[:60]} is a program outside the workspace that is not known", start, end)
-        return
+        judge.doubt(f"{name} is a program outside the workspace that is not known", start, end)
+        return None
     real = judge.quick.find_inside(path, folder) or _find_inside(judge, path, folder, start, end)
-    if real is None:
-        return
-    if state.changes.may_include(real):
-        judge.doubt(f"{name[:60]} is changed by this line before it runs", start, end)
-        return
-    digest = digest_content(real)
-    if digest is None:
-        judge.doubt(f"{name[:60]} cannot be read, so nobody can tell what it runs", start, end)
-        return
-    judge.pins.add(f"{real}#sha256:{digest}")
-    judge.record(_OPERATION, Risk.MODERATE, f"runs {name[:60]}, a file of the workspace", start, end)
+    if real is not None and state.changes.may_include(real):
+        judge.doubt(f"{name} is changed by this line before it runs", start, end)
+        return None
+    return real
+
+
+def pin_file(judge: Judge, real: str, start: int, end: int) -> str | None:
+    """Pin a file as it is and return its text; None if it cannot be read, which is recorded."""
+    try:
+        content = read_whole(real, MAX_SCRIPT)
+        text = content.decode()
+    except (OSError, ValueError):
+        name = real.rpartition("/")[2][:60]
+        judge.doubt(f"{name} cannot be read, so nobody can tell what it runs", start, end)
+        return None
+    judge.pins.add(f"{real}#sha256:{hashlib.sha256(content).hexdigest()}")
+    return text
 
 
 def _find_inside(judge: Judge, path: str, folder: str, start: int, end: int) -> str | None:
-    """Where a path in the workspace leads; None if it leads elsewhere, which is judged by now."""
+    """Return the file in the workspace that a path leads to; None if it leads elsewhere."""
     place = locate(path, folder=folder, workspace=judge.where.workspace, home=judge.where.home)
     guarded = operation_on_guard("files.write", place)
     if guarded is not None and place.guarded.at is not None and guarded.barred is not None:
         why = guarded.barred
         judge.record("self_modification.run_guard_command", Risk.HIGH, why, start, end, why)
-        return None
-    if place.secret:
+    elif place.secret:
         judge.record("files.read", Risk.HIGH, "it names a file that holds secrets", start, end)
-        return None
-    if place.real is None or not place.inside:
-        name = path.rpartition("/")[2]
-        judge.doubt(f"{name[:60]} is a program outside the workspace that is not known", start, end)
-        return None
-    return place.real
+    elif place.real is None or not place.inside:
+        name = path.rpartition("/")[2][:60]
+        judge.doubt(f"{name} is a program outside the workspace that is not known", start, end)
+    else:
+        return place.real
+    return None

@@ -6,13 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
-from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import report_problem
+from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.files.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.local_tools import is_activation
@@ -235,26 +234,20 @@ def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 
 def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`source FILE` runs it in this shell."""
-    state = invocation.state
+    state, start, end = invocation.state, invocation.start, invocation.end
     if not invocation.arguments:
-        judge.doubt("it runs a file that it does not name", invocation.start, invocation.end)
+        judge.doubt("it runs a file that it does not name", start, end)
+    elif is_activation(invocation.arguments[0].text, state, judge.where.workspace):
+        real = find_script(judge, invocation.arguments[0], state, start, end)
+        if real is not None and pin_file(judge, real, start, end) is not None:
+            why = "takes the project's environment into use"
+            judge.record("build.run", Risk.MODERATE, why, start, end)
+        return
     else:
         file = invocation.arguments[0]
-        before = len(judge.findings)
-        judge_kind(judge, "script", file, program, invocation)
-        if is_activation(file.text, state, judge.where.workspace):
-            _name_activation(judge, before)
-            return
-        judge_kind(judge, "read", file, program, invocation)
+        judge_path(judge, "files.read", file, state)
+        judge_script(judge, file, state.copy(), start, end, invocation.arguments[1:], "sh")
     state.changed = "an earlier command ran a file that may have changed what commands mean"
-
-
-def _name_activation(judge: Judge, before: int) -> None:
-    """The script that was found is what makes the project's environment the one in use."""
-    for place, one in enumerate(judge.findings[before:], before):
-        if one.operation == "scripts.run":
-            why = "takes the project's environment into use"
-            judge.findings[place] = msgspec.structs.replace(one, operation="build.run", why=why)
 
 
 def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -284,6 +277,12 @@ def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -
         invocation.body,
         without_functions=True,
     )
+
+
+def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`shift`: the positional parameters are others after it."""
+    invocation.state.bind(None)
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -177,7 +177,7 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
     file = _module_file(name, invocation)
     if file is not None:
         script = Argument(Value(file), words[0].start, words[0].end)
-        judge_script(judge, script, invocation.state, invocation.start, invocation.end)
+        judge_script(judge, script, invocation.state, invocation.start, invocation.end, words[1:], "python")
         return
     judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
 

@@ -17,6 +17,7 @@ from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
+from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import join_path
@@ -39,11 +40,12 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     parsed = parse_options(program.table, invocation.arguments)
     report_problem(judge, parsed, program, invocation)
     judge_additions(judge, program, frozenset(option.name for option, _ in parsed.options), invocation)
-    found = _find_tool(judge, parsed.operands, invocation)
+    named = parsed.operands[0].text if parsed.operands else None
+    found = None if named is None else find_project_tool(judge, named, invocation.state)
     if found is None:
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
         return
-    run_local(judge, found, parsed.operands, invocation.state, invocation)
+    run_local(judge, found, parsed.operands, invocation)
 
 
 def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -66,11 +68,10 @@ def _scripts(folders: tuple[str | None, ...]) -> frozenset[str]:
         return frozenset()
 
 
-def _find_tool(judge: Judge, operands: tuple[Argument, ...], invocation: Invocation) -> str | None:
-    """The project's own tool of this name: in this folder or one above, up to the workspace."""
-    name = operands[0].text if operands else None
-    folders = invocation.state.folders
-    if name is None or not _NAME.fullmatch(name) or len(folders) != 1 or folders[0] is None:
+def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:
+    """Return the project's own tool of this name: in this folder or one above, up to the workspace."""
+    folders = state.folders
+    if not _NAME.fullmatch(name) or len(folders) != 1 or folders[0] is None:
         return None
     here, workspace = os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace)
     while here == workspace or here.startswith(f"{workspace}/"):
@@ -81,13 +82,10 @@ def _find_tool(judge: Judge, operands: tuple[Argument, ...], invocation: Invocat
     return None
 
 
-def run_local(
-    judge: Judge, path: str, words: tuple[Argument, ...], state: ShellState, invocation: Invocation
-) -> None:
+def run_local(judge: Judge, path: str, words: tuple[Argument, ...], invocation: Invocation) -> None:
     """Judge a program of the workspace: by its name where that is known, and as the file it is."""
-    from sayso.reading.shell.files.scripts import judge_script
-
-    start, end = invocation.start, invocation.end
+    state, start, end = invocation.state.copy(), invocation.start, invocation.end
+    state.bins = False
     name = path.rpartition("/")[2]
     name = _WRAPPED.get(name, name)
     known = find_program(name, judge.added)
@@ -98,7 +96,7 @@ def run_local(
             operation = known.effect.operation.replace("lint.check", "lint.run")
             judge.record(operation, Risk.MODERATE, f"runs {name[:60]} of the project", start, end)
             return
-    judge_script(judge, Argument(Value(path), start, end), state, start, end)
+    judge_script(judge, Argument(Value(path), start, end), state, start, end, words[1:])
 
 
 def find_environment_program(path: str, state: ShellState, workspace: str) -> str | None:
