@@ -202,7 +202,7 @@ class Policy(msgspec.Struct, frozen=True):
     tools_folded: Mapping[str, str]
     own_tools: frozenset[str]
     """The tools, and patterns of tools, that the operator's own file lists."""
-    mcp_tools: tuple[str, ...]
+    mcp_tools: tuple[str, ...] = ()
     """The tools of MCP servers, and patterns of them, that it names anywhere."""
     phrases: Phrases = Phrases()
     programs: Mapping[str, Any] = msgspec.field(default_factory=dict)
