@@ -256,9 +256,9 @@ class Policy(msgspec.Struct, frozen=True):
         What the policy says of a tool of an MCP server counts under every name that hosts call it by. Other
         tools that the operator lists count for one only if the call says that it is one.
         """
-        others = self.own_tools if is_spelled_mcp(tool) else ()
-        if not self.mcp_tools and not others:
+        if not self.mcp_tools and "mcp" not in tool.lower():
             return (tool,)
+        others = self.own_tools if is_spelled_mcp(tool) else ()
         twins = find_twins(tool, dict.fromkeys((*self.mcp_tools, *others)))
         replaced = any(one.speaks_for for one in twins) and not self._lists_tool(tool)
         return (*(() if replaced else (tool,)), *(one.name for one in twins))

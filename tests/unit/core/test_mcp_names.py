@@ -16,6 +16,8 @@ SAME = [
     ("github-mcp-server-list_issues", "mcp__github-mcp-server__list_issues"),
     ("my_server_list_issues", "mcp__my-server__list_issues"),
     ("MCP:delete", "mcp__mail__delete"),
+    ("MCP: Delete\u200b", "mcp__mail__delete"),
+    ("mcp_mail_\uff44elete", "mcp__mail__delete"),
     ("cXu4Oz0mcp0delete", "mcp__mail__delete"),
     ("mcp__mail__delete", "mcp_mail_delete"),
 ]

@@ -49,8 +49,9 @@ def gate_agents(agents: list[Agent], *, yes: bool) -> None:
         try:
             examine_gates(None)
         finally:
-            echo_line("")
-            echo_line(NEXT)
+            if gated or not failed:
+                echo_line("")
+                echo_line(NEXT)
     if failed:
         raise typer.Exit(1)
 

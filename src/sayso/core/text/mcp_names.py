@@ -145,4 +145,6 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4096)
 def _fold(name: str) -> str:
-    return _SEPARATOR.sub("_", unicodedata.normalize("NFKC", name).casefold())
+    """Return the spelling that hosts and look-alikes share."""
+    visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in ("Cc", "Cf"))
+    return _SEPARATOR.sub("_", "".join(visible).casefold()).strip("_")
