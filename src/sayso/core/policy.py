@@ -261,7 +261,7 @@ class Policy(msgspec.Struct, frozen=True):
         others = self.own_tools if is_spelled_mcp(tool) else ()
         twins = find_twins(tool, dict.fromkeys((*self.mcp_tools, *others)))
         replaced = any(one.speaks_for for one in twins) and not self._lists_tool(tool)
-        return (*(() if replaced else (tool,)), *(one.name for one in twins))
+        return tuple(dict.fromkeys((*(() if replaced else (tool,)), *(one.name for one in twins))))
 
     def _lists_tool(self, tool: str) -> bool:
         return bool(self.entries_for(tool)) or f"{UNLISTED_TOOLS}.{tool}" in self.table

@@ -16,6 +16,7 @@ SAME = [
     ("github-mcp-server-list_issues", "mcp__github-mcp-server__list_issues"),
     ("my_server_list_issues", "mcp__my-server__list_issues"),
     ("MCP:delete", "mcp__mail__delete"),
+    ("MCP:mail_delete", "mcp__mail__delete"),
     ("MCP: Delete\u200b", "mcp__mail__delete"),
     ("mcp_mail_\uff44elete", "mcp__mail__delete"),
     ("cXu4Oz0mcp0delete", "mcp__mail__delete"),
@@ -36,6 +37,7 @@ ONLY_STRICTER = [
     ("mcp__my_mail__delete", "mcp__my-mail__delete", "mcp__my-mail__delete"),
     ("mcp__mail__delete", "MCP:delete", "MCP:delete"),
     ("mcp__mail__delete", "mail_delete", "mail_delete"),
+    ("mcp_mail_delete", "mcp__m[a-z]il__*", "mcp__mail__delete"),
     ("mcp_github-remote_x", "mcp__github-remote-server__x", "mcp__github-remote-server__x"),
     ("mcp_github-remote2_x", "mcp__github-remote-server__x", "mcp__github-remote-server__x"),
 ]
@@ -73,6 +75,11 @@ def test_an_exact_name_is_asked_about_once_where_a_pattern_fits_it_too() -> None
     found = find_twins("MCP:list", ["mcp__mail__*", "mcp__mail__list", "mcp__*", "mcp__notes__list"])
     assert [one.name for one in found].count("mcp__mail__list") == 1
     assert {"mcp__mail__list", "mcp__notes__list"} <= {one.name for one in found}
+
+
+def test_a_pattern_counts_for_every_server_that_a_name_may_mean() -> None:
+    found = {one.name for one in find_twins("mcp_a_b_c", ["mcp__a__b_c", "mcp__a*__*"])}
+    assert found == {"mcp__a__b_c", "mcp__a_b__c"}
 
 
 def test_every_spelling_of_a_listed_tool_counts() -> None:

@@ -21,6 +21,8 @@ _KEYED = "0mcp0"
 _SEPARATOR = re.compile(r"[\s_./:-]+")
 _WILD = frozenset("*?[")
 _GAPS = {CANONICAL: "__", FLAT: "_", BARE: "_"}
+_LONGEST = 128
+"""Characters of a name that is split. Hosts cut theirs at 64, so a longer one is no tool that is listed."""
 _CUT = 13
 """VS Code keeps as many characters of a server's name, and adds a number if two names are then the same."""
 
@@ -58,7 +60,8 @@ def is_spelled_mcp(name: str) -> bool:
 def read_mcp_name(name: str) -> McpName:
     """Return the servers and tools that this name may mean."""
     if name.startswith(UNNAMED):
-        return McpName(UNNAMED, ((None, name.removeprefix(UNNAMED).strip()),))
+        rest = name.removeprefix(UNNAMED).strip()
+        return McpName(UNNAMED, ((None, rest), *_split(rest)))
     if _KEYED in name:
         return McpName(UNNAMED, ((None, name.partition(_KEYED)[2]),))
     if name.startswith(CANONICAL):
@@ -80,30 +83,37 @@ def is_wild(name: str) -> bool:
 def find_twins(tool: str, listed: Iterable[str]) -> tuple[Twin, ...]:
     """Return the names by which these listed ones, or patterns, are about the same MCP tool as `tool`.
 
-    A pattern gives the name that it is asked about, unless an exact one is listed that is spelled alike.
+    A pattern gives the names that it is asked about, but not those that are listed themselves.
     """
-    called = read_mcp_name(tool)
-    exact, patterns = dict[tuple[str, str], list[Twin]](), dict[tuple[str, str], list[Twin]]()
-    for name in listed:
-        known = read_mcp_name(name)
-        twin = _match(called, known, name) if name != tool else None
-        if twin is not None:
-            kind = patterns if is_wild(name) else exact
-            kind.setdefault((known.prefix, _fold(twin.name)), []).append(twin)
-    both = {**patterns, **exact}
-    return tuple(dict.fromkeys(twin for several in both.values() for twin in several if twin.name != tool))
+    called, others = read_mcp_name(tool), [name for name in listed if name != tool]
+    exact = [twin for name in others if not is_wild(name) for twin in _match(called, name)]
+    known = {_key(twin.name) for twin in exact}
+    asked = (twin for name in others if is_wild(name) for twin in _match(called, name))
+    return tuple(
+        dict.fromkeys((*exact, *(one for one in asked if one.name != tool and _key(one.name) not in known)))
+    )
 
 
-def _match(called: McpName, listed: McpName, name: str) -> Twin | None:
+def _key(name: str) -> tuple[object, ...]:
+    read = read_mcp_name(name)
+    return read.prefix, *((_fold(server or ""), _fold(tool)) for server, tool in read.pairs)
+
+
+def _match(called: McpName, name: str) -> Iterator[Twin]:
+    listed = read_mcp_name(name)
     prefixes = {called.prefix, listed.prefix}
     if BARE in prefixes and prefixes.isdisjoint((CANONICAL, FLAT)):
-        return None  # neither says that it is a server's, or the one names none and the other may have none
+        return  # neither says that it is a server's, or the one names none and the other may have none
     for server, tool in called.pairs:
         for other, pattern in listed.pairs:
-            if fnmatchcase(_fold(tool), _fold(pattern)) and _may_be_server(called.prefix, server, other):
+            if _fits(tool, pattern) and _may_be_server(called.prefix, server, other):
                 speaks = _speaks_for(called, listed, server, other, pattern)
-                return Twin(_fill(name, listed.prefix, server, other, tool), speaks)
-    return None
+                yield Twin(_fill(name, listed.prefix, server, other, tool), speaks)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Return whether a name fits, as it is written or as hosts spell it."""
+    return fnmatchcase(name, pattern) or fnmatchcase(_fold(name), _fold(pattern))
 
 
 def _speaks_for(called: McpName, listed: McpName, server: str | None, other: str | None, tool: str) -> bool:
@@ -113,7 +123,7 @@ def _speaks_for(called: McpName, listed: McpName, server: str | None, other: str
     """
     if listed.prefix not in (CANONICAL, FLAT) or called.prefix == listed.prefix == CANONICAL:
         return False
-    named = server is None or fnmatchcase(_fold(server), _fold(other or ""))
+    named = server is None or _fits(server, other or "")
     return named and (called.prefix == CANONICAL or not is_wild(tool))
 
 
@@ -122,10 +132,10 @@ def _may_be_server(prefix: str, called: str | None, listed: str | None) -> bool:
         return True
     if prefix == BARE and is_wild(listed):
         return False
-    here, there = _fold(called), _fold(listed)
-    if fnmatchcase(here, there):
+    if _fits(called, listed):
         return True
-    return prefix == FLAT and len(called) >= _CUT and there.startswith(here.rstrip("_0123456789"))
+    start = _fold(called).rstrip("_0123456789")
+    return prefix == FLAT and len(called) >= _CUT and _fold(listed).startswith(start)
 
 
 def _fill(listed: str, prefix: str, server: str | None, other: str | None, tool: str) -> str:
@@ -138,7 +148,7 @@ def _fill(listed: str, prefix: str, server: str | None, other: str | None, tool:
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    for mark in _SEPARATOR.finditer(text):
+    for mark in _SEPARATOR.finditer(text) if len(text) <= _LONGEST else ():
         if text[: mark.start()] and text[mark.end() :]:
             yield text[: mark.start()], text[mark.end() :]
 
