@@ -235,6 +235,32 @@ def _end_services(home: Path) -> None:
         os.kill(int(note.stem), 15)
 
 
+@pytest.mark.parametrize("others", [(), (".gemini",)], ids=["alone", "beside one that is gated"])
+def test_init_fails_if_an_agent_cannot_be_gated(home: Home, tmp_path: Path, others: tuple[str, ...]) -> None:
+    for folder in (".claude", *others, "project"):
+        (tmp_path / folder).mkdir()
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.write_text('{"hooks": {')
+    told = sayso("init", "--yes", cwd=tmp_path / "project")
+    _end_services(tmp_path)
+    assert told.returncode == 1, told.stdout
+    assert "Claude Code is not gated" in told.stdout + told.stderr
+    assert "claude\n  --   not gated: every call runs" in told.stdout
+    assert settings.read_text() == '{"hooks": {'
+
+
+def test_init_fails_if_doctor_finds_something_wrong(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (".codex", "project", "bin"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))  # no command codex, so nobody knows what it trusts
+    told = sayso("init", "--yes", cwd=tmp_path / "project")
+    _end_services(tmp_path)
+    assert told.returncode == 1, told.stdout
+    assert "BAD  host" in told.stdout
+
+
 def test_the_whole_way_by_the_command_line(gated: Path, tmp_path: Path) -> None:
     again = sayso("install", "claude", "--yes", cwd=gated)
     assert "nothing to change" in again.stdout

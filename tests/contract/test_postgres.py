@@ -325,7 +325,8 @@ except Exception as error:
     print(type(error).__name__, error)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == 'StoreError PostgreSQL needs the extra postgres (pip install "sayso[postgres]")\n'
+    hint = 'pip install "./sayso[postgres]" in the folder that holds the checkout'
+    assert done.stdout == f"StoreError PostgreSQL needs the extra postgres ({hint})\n"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_gate_that_cannot_be_had_is_told(tmp_path: Path, gate: str, told: str)
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     done = served(tmp_path, "empty:gate", before="import sys; sys.modules['mcp'] = None")
-    assert 'pip install "sayso[mcp]"' in done.stderr
+    assert 'pip install "./sayso[mcp]"' in done.stderr
     assert (done.returncode, done.stdout) == (1, "")
 
 

@@ -73,7 +73,7 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
 ) -> None:
     done = run(tmp_path, missing, work)
     assert done.returncode == 1
-    assert f'pip install "sayso[{extra}]"' in done.stderr
+    assert f'pip install "./sayso[{extra}]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -81,7 +81,7 @@ def test_readme_and_docs_name_extras_that_exist_in_one_way() -> None:
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     texts = {file: file.read_text("utf-8") for file in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
     named = {
-        file: re.findall(r"pip install ([\"']?)sayso\[([\w,]+)\]\1", text) for file, text in texts.items()
+        file: re.findall(r"pip install ([\"']?)\./sayso\[([\w,]+)\]\1", text) for file, text in texts.items()
     }
     for file, found in named.items():
         for quote, extras in found:
@@ -89,8 +89,18 @@ def test_readme_and_docs_name_extras_that_exist_in_one_way() -> None:
             assert set(extras.split(",")) <= set(known), file
     told = {extra for found in named.values() for _, extras in found for extra in extras.split(",")}
     assert {"service", "postgres", "mcp", "cel", "passkeys"} <= told
-    assert 'pip install "sayso[service]"' in texts[ROOT / "README.md"]
-    assert 'pip install "sayso[service]"' in texts[ROOT / "docs" / "service.md"]
+    assert 'pip install "./sayso[service]"' in texts[ROOT / "README.md"]
+    assert 'pip install "./sayso[service]"' in texts[ROOT / "docs" / "service.md"]
+
+
+def test_nothing_tells_the_user_to_install_from_a_registry() -> None:
+    """No registry has Sayso, so only the checkout can be installed."""
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    found = [str(file) for file in files if re.search(r"pip install +(-\S+ +)*[\"']?sayso", file.read_text())]
+    assert found == []
+    assert {"git clone", "make run"} <= set(
+        re.findall("git clone|make run", (ROOT / "README.md").read_text())
+    )
 
 
 @pytest.mark.parametrize("text", ["", "x = 1\n"])

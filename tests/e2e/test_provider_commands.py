@@ -77,7 +77,7 @@ def test_without_the_extra_it_is_named(home: Home, provider: LoopbackProvider) -
         check=False,
     )
     assert done.returncode != 0
-    assert 'pip install "sayso[oidc]"' in done.stderr
+    assert 'pip install "./sayso[oidc]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -25,8 +25,8 @@ class BrokenImport(SaysoError):
 
 
 def install_command(extra: str) -> str:
-    """Return how to install this extra, in any shell."""
-    return f'pip install "sayso[{extra}]"'
+    """Return how to install this extra, in any shell: from the checkout, because no registry has Sayso."""
+    return f'pip install "./sayso[{extra}]" in the folder that holds the checkout'
 
 
 @contextmanager

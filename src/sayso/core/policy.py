@@ -15,10 +15,13 @@ from sayso.core.durations import APPROVAL_LASTS, DAY, HOUR, MINUTE, QUESTION_LAS
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.team import NO_TEAM, ApprovalRule, Team, terms_of_rules
+from sayso.core.text.mcp_names import find_twins, is_spelled_mcp
 from sayso.core.text.phrases import Phrases
 
 GUARDED_DOMAIN = "self_modification"
 """The domain of what would change the guard itself."""
+UNLISTED_TOOLS = "tools"
+"""The domain of tools that no entry fits."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -209,6 +212,8 @@ class Policy(msgspec.Struct, frozen=True):
     tools_folded: Mapping[str, str]
     own_tools: frozenset[str]
     """The tools, and patterns of tools, that the operator's own file lists."""
+    mcp_tools: tuple[str, ...] = ()
+    """The tools of MCP servers, and patterns of them, that it names anywhere."""
     phrases: Phrases = Phrases()
     programs: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the operator says of programs on command lines, compiled; the shell reading reads it."""
@@ -254,6 +259,22 @@ class Policy(msgspec.Struct, frozen=True):
         seen = self.tools_like if tool.isprintable() else ()
         like = [index for index in seen if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
+
+    def names_of(self, tool: str) -> tuple[str, ...]:
+        """The names to judge a call of this tool by: its own, unless only another one of it is listed.
+
+        What the policy says of a tool of an MCP server counts under every name that hosts call it by. Other
+        tools that the operator lists count for one only if the call says that it is one.
+        """
+        if not self.mcp_tools and "mcp" not in tool.lower():
+            return (tool,)
+        others = self.own_tools if is_spelled_mcp(tool) else ()
+        twins = find_twins(tool, dict.fromkeys((*self.mcp_tools, *others)))
+        replaced = any(one.speaks_for for one in twins) and not self._lists_tool(tool)
+        return tuple(dict.fromkeys((*(() if replaced else (tool,)), *(one.name for one in twins))))
+
+    def _lists_tool(self, tool: str) -> bool:
+        return bool(self.entries_for(tool)) or f"{UNLISTED_TOOLS}.{tool}" in self.table
 
     def check_tool_name(self, tool: str) -> None:
         """Refuse a name that differs from a listed one only in case, white space or Unicode form.
@@ -343,6 +364,7 @@ def compile_policy(
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
         tools_folded={fold_spelling(one.tool): one.tool for one in tools if not _is_pattern(one.tool)},
         own_tools=frozenset((one.tool for one in tools) if own_tools is None else own_tools),
+        mcp_tools=_mcp_tools(tools, table),
         phrases=rest.get("phrases") or Phrases(),
         programs=rest.get("programs") or {},
         tightened=rest.get("tightened") or {},
@@ -431,6 +453,14 @@ def _by_name(tools: Sequence[Tool]) -> dict[str, tuple[int, ...]]:
         if not _is_pattern(tool.tool):
             found[tool.tool] = (*found.get(tool.tool, ()), index)
     return found
+
+
+def _mcp_tools(tools: Iterable[Tool], table: Iterable[str]) -> tuple[str, ...]:
+    """The names that say that they are tools of MCP servers, in entries and as operations."""
+    operations = (name.split(".", 1) for name in table)
+    actions = (rest[0] for domain, *rest in operations if domain == UNLISTED_TOOLS and rest)
+    named = dict.fromkeys((*(tool.tool for tool in tools), *actions))
+    return tuple(one for one in named if is_spelled_mcp(one))
 
 
 def _is_pattern(name: str) -> bool:

@@ -66,6 +66,8 @@ def read_call(
 ) -> CallReading:
     """Read this call as it stands now. Where several policies read, what they find adds up.
 
+    So it does where the policy lists a tool of an MCP server under several names that the call's may mean.
+
     `evaluated` says that its arguments are those of an AuthZEN evaluation.
     """
     if policy.readings:
@@ -73,7 +75,8 @@ def read_call(
         return _join_readings(
             [read_call(tool, args, one, where, declared, evaluated=evaluated) for one in ways]
         )
-    found = _read_entry(tool, args, policy, where, declared)
+    names = policy.names_of(tool)
+    found = _join_readings([_read_entry(one, args, policy, where, declared) for one in names])
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
         runs = None if found.command is None else _operations_beside(found, policy, where)
@@ -92,6 +95,8 @@ def _judged_by(one: Policy, joined: Policy) -> Policy:
 def _join_readings(found: Sequence[CallReading]) -> CallReading:
     """Everything that any of them found. A command that not all of them see covers nothing."""
     first = found[0]
+    if len(found) == 1:
+        return first
     agreed = all((one.command, one.command_from) == (first.command, first.command_from) for one in found)
     command = next((one.command for one in found if one.command is not None), None)
     targets = tuple(dict.fromkeys(target for one in found for target in one.targets))

@@ -13,7 +13,7 @@ from sayso.core.command_arguments import fold_argument
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
-from sayso.core.policy import Domain, Policy, Tool
+from sayso.core.policy import UNLISTED_TOOLS, Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, named_values, values_at
 from sayso.reading.beside import change_line
 from sayso.reading.command_lines import CHANGES, add_command, operations_of_command, places_of_command
@@ -24,8 +24,6 @@ from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
-UNLISTED_TOOLS = "tools"
-"""The domain of tools that no entry fits."""
 
 
 def operations_for(

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
+from sayso.core.text.mcp_names import clean_name
 from sayso.doors.agents.agent import Place
 from sayso.doors.agents.mcp_servers.gating import plan_gating, plan_release, read_servers
 from sayso.doors.agents.mcp_servers.places import ServerFile, list_places
-from sayso.doors.agents.mcp_servers.words import clean_name, is_name, unwrap_words, wrap_words
+from sayso.doors.agents.mcp_servers.words import is_name, unwrap_words, wrap_words
 from sayso.doors.agents.settings.changes import apply_changes
 from tests.agents.gateway.place import RECORDER
 from tests.agents.test_install import sayso

@@ -11,8 +11,9 @@ def run_gateway(words: Sequence[str], name: str | None, url: str | None = None) 
     from urllib.parse import urlsplit
 
     from sayso.core.errors import MalformedRequest, SaysoError
+    from sayso.core.text.mcp_names import clean_name
     from sayso.doors.agents.mcp_servers.records import gateway_file
-    from sayso.doors.agents.mcp_servers.words import clean_name, is_name
+    from sayso.doors.agents.mcp_servers.words import is_name
     from sayso.doors.mcp.gateway.process import wrap_server
     from sayso.doors.mcp.gateway.pump import GatewaySettings
     from sayso.doors.mcp.gateway.service import Service, ServiceFile

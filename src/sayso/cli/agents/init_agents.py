@@ -34,23 +34,30 @@ def find_agents_here() -> list[Agent]:
 
 
 def gate_agents(agents: list[Agent], *, yes: bool) -> None:
-    """Show for each agent what would change, offer to gate it, and prove the result."""
+    """Show for each agent what would change, offer to gate it, and prove the result.
+
+    Exits with 1 if `sayso doctor` finds something wrong, or if an agent that was to be gated is not.
+    """
     from sayso.cli.agents.doctor import examine_gates
 
     if not agents:
         typer.echo("No coding agent found here. `sayso install AGENT` gates one later.")
-    gated = [agent for agent in agents if _gate_agent(agent, yes=yes)]
-    if gate_mcp_servers(gated, yes=yes) or gated:
+    tried = {agent.name: _gate_agent(agent, yes=yes) for agent in agents}
+    gated, failed = [one for one in agents if tried[one.name]], None in tried.values()
+    if gate_mcp_servers(gated, yes=yes) or gated or failed:
         typer.echo("")
         try:
             examine_gates(None)
         finally:
-            echo_line("")
-            echo_line(NEXT)
+            if gated or not failed:
+                echo_line("")
+                echo_line(NEXT)
+    if failed:
+        raise typer.Exit(1)
 
 
-def _gate_agent(agent: Agent, *, yes: bool) -> bool:
-    """Return whether the agent is gated now."""
+def _gate_agent(agent: Agent, *, yes: bool) -> bool | None:
+    """Return whether the agent is gated now. Returns None if it could not be gated."""
     from sayso.cli.agents.install import Asking, install_found
     from sayso.core.errors import SaysoError
 
@@ -59,10 +66,10 @@ def _gate_agent(agent: Agent, *, yes: bool) -> bool:
         install_found(agent, "user", Asking(f"Gate {agent.title}?", default=True, yes=yes, brief=True))
     except SaysoError as error:
         print_note(f"{agent.title} is not gated: {error.message}")
-        return False
+        return None
     except typer.Exit:
         print_note(f"{agent.title} is not gated: nothing was written")
-        return False
+        return None if yes else False
     return True
 
 

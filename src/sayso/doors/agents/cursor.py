@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sayso.core.text.mcp_names import is_spelled_mcp
 from sayso.doors.agents.agent import (
     Agent,
     CommandFor,
@@ -22,6 +23,8 @@ from sayso.doors.agents.answers import NOT_DECIDED, to_json
 from sayso.doors.agents.payload import (
     check_event,
     first_root,
+    name_call,
+    name_in_host,
     object_of,
     optional_text,
     refuse_event,
@@ -38,7 +41,7 @@ from sayso.wire import (
     HostSessionEnd,
 )
 
-SHELL, READ, MCP = "Shell", "Read", "MCP:"
+SHELL, READ = "Shell", "Read"
 FOLDERS = ("working_directory", "cwd")
 BEFORE = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
 AFTER = ("postToolUse", "postToolUseFailure", "afterShellExecution", "afterMCPExecution")
@@ -69,19 +72,17 @@ def _call(event: str, payload: dict[str, Any]) -> dict[str, Any]:
     if event.endswith("ShellExecution"):
         return {"tool": SHELL, "args": {"command": text_of(payload, "command")}}
     if event.endswith("MCPExecution"):
-        return {"tool": _mcp_name(text_of(payload, "tool_name")), "args": object_of(payload, "tool_input")}
+        tool = text_of(payload, "tool_name")
+        named = tool if is_spelled_mcp(tool) else name_in_host("", tool)
+        return {"tool": named, "args": object_of(payload, "tool_input")}
     if event == "beforeReadFile":
         return {"tool": READ, "args": {"file_path": text_of(payload, "file_path")}}
     tool, args = text_of(payload, "tool_name"), object_of(payload, "tool_input")
     if tool != SHELL:
-        return {"tool": tool, "args": args}
+        return name_call(tool, args)
     folder = optional_text(args, *FOLDERS)
     command = {name: value for name, value in args.items() if name not in FOLDERS}
     return {"tool": tool, "args": command, **({"folder": folder} if folder else {})}
-
-
-def _mcp_name(tool: str) -> str:
-    return tool if tool.startswith(MCP) else f"{MCP}{tool}"
 
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:

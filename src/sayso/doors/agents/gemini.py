@@ -20,7 +20,14 @@ from sayso.doors.agents.agent import (
     make_hook_entries,
 )
 from sayso.doors.agents.answers import MESSAGE_LOST, refuse_by_exit, show_announced, to_json
-from sayso.doors.agents.payload import folder_of_call, optional_text, read_place, read_tool, refuse_event
+from sayso.doors.agents.payload import (
+    folder_of_call,
+    name_in_host,
+    optional_text,
+    read_place,
+    read_tool,
+    refuse_event,
+)
 from sayso.wire import (
     HookAnswer,
     HookOutput,
@@ -37,7 +44,7 @@ SHELL = "run_shell_command"
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     where = read_place(event, payload)
     if event in ("BeforeTool", "AfterTool"):
-        tool = read_tool(payload)
+        tool = read_tool(payload) | _named_mcp_tool(payload)
         if tool["tool"] == SHELL:
             where["folder"] = folder_of_call(where["folder"], tool["args"], "dir_path")
         if event == "BeforeTool":
@@ -48,6 +55,15 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     if event == "SessionEnd":
         return HostSessionEnd(**where)
     raise refuse_event(event)
+
+
+def _named_mcp_tool(payload: dict[str, Any]) -> dict[str, str]:
+    """Return the tool's name where Gemini CLI says beside the call which tool of which MCP server it is."""
+    context = payload.get("mcp_context")
+    if not isinstance(context, dict):
+        return {}
+    server, tool = optional_text(context, "server_name"), optional_text(context, "tool_name")
+    return {"tool": name_in_host(server, tool)} if server and tool else {}
 
 
 def _failed(response: object) -> bool:

@@ -12,8 +12,15 @@ from typing import Any
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import MalformedRequest
+from sayso.core.text.mcp_names import clean_name, name_mcp_tool
 
 PATCH = "apply_patch"
+MCP_CALLERS = {
+    "use_mcp_tool": ("server_name", "tool_name", "arguments"),
+    "CallMcpTool": ("server", "toolName", "arguments"),
+    "call_mcp_tool": ("server", "toolName", "arguments"),
+}
+"""Tools of hosts that call a tool of an MCP server: their arguments with server, tool and its arguments."""
 _FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
 _DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 
@@ -75,12 +82,30 @@ def read_tool(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_call(tool: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Return tool and arguments; those of a patch with the files it changes, and whether it removes any."""
+    """Return tool and arguments; those of a patch with the files it changes, and whether it removes any.
+
+    A tool of an MCP server has its canonical name and its own arguments, whichever tool of the host calls it.
+    """
+    if tool in MCP_CALLERS:
+        return _name_mcp_call(args, *MCP_CALLERS[tool])
     if tool != PATCH:
         return {"tool": tool, "args": args}
     text = "\n".join(value for value in args.values() if isinstance(value, str))
     found = {"paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
     return {"tool": tool, "args": {**args, **found}}
+
+
+def _name_mcp_call(args: Mapping[str, Any], server: str, tool: str, arguments: str) -> dict[str, Any]:
+    given = args.get(arguments)
+    return {
+        "tool": name_in_host(optional_text(args, server), text_of(args, tool)),
+        "args": {} if given is None or given == "" else object_of(args, arguments),
+    }
+
+
+def name_in_host(server: str, tool: str) -> str:
+    """Return the name of a tool of an MCP server that the host names, if it does."""
+    return name_mcp_tool(clean_name(server) if server else "", tool)
 
 
 def first_root(payload: Mapping[str, Any], name: str) -> str:

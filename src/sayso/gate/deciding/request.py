@@ -303,7 +303,7 @@ _declared_alone = _DeclaredAlone()
 
 def _read_declared_alone(tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
     policy.check_tool_name(tool)
-    if policy.entries_for(tool):
+    if policy.entries_for(tool) or policy.names_of(tool) != (tool,):
         return None
     for one in declared.operations:
         if watches_content(one, policy) or is_git_operation(one.name):

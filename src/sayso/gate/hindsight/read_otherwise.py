@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sayso.core.policy import Policy, Tool
+from sayso.core.policy import UNLISTED_TOOLS, Policy, Tool
 from sayso.policy.compare.reading_changes import domains_that_calls_are_read_into
-from sayso.reading.resolve import UNLISTED_TOOLS
 from sayso.reading.verbs import is_git_operation
 
 IN_LINES = ("files", "git")

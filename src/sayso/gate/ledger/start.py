@@ -239,7 +239,8 @@ def start_ungated(
 def _policy_knows(policy: Policy, request: Request) -> bool:
     """Return whether a tool entry is about this tool, or the policy names what the function is called by."""
     entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
-    return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
+    known = any(map(policy.entries_for, policy.names_of(request.call.tool)))
+    return known or any(entry.named for entry in entries)
 
 
 def _was_read(operation: Operation) -> bool:

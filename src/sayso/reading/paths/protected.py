@@ -292,6 +292,9 @@ _NAMES_AT_ROOTS = (
     ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml", ".codex/hooks.json",
     ".gemini/settings.json", ".cursor/hooks.json", ".github/copilot-instructions.md", ".github/hooks/",
     ".vscode/settings.json", "opencode.json", ".opencode/plugins/", ".openclaw/openclaw.json",
+    ".mcp.json", ".claude-plugin/", ".zed/", ".kiro/", ".continue/", ".amazonq/", ".roo/", ".roomodes",
+    ".junie/", ".augment/", ".trae/", ".qwen/", "QWEN.md", "AGENT.md", ".cursorrules", ".windsurfrules",
+    ".goosehints", ".aider.conf.yml",
 )  # fmt: skip
 """What a project or a home folder may hold, as it is spelled there; folders end in a slash."""
 

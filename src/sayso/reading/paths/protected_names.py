@@ -6,6 +6,8 @@ means that folder and all in it.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from sayso.reading.paths.own_places import OwnKind
@@ -56,14 +58,30 @@ _INSTRUCTIONS = {
     "claude.md": AGENTS,
     "claude.local.md": AGENTS,
     "gemini.md": AGENTS,
+    "agent.md": AGENTS,
+    "qwen.md": AGENTS,
+    "crush.md": AGENTS,
+    "warp.md": AGENTS,
+    "iflow.md": AGENTS,
+    "airules.md": AGENTS,
     "copilot-instructions.md": AGENTS,
     ".cursorrules": AGENTS,
     ".windsurfrules": AGENTS,
     ".goosehints": AGENTS,
+    ".rules": AGENTS,
+    ".augment-guidelines": AGENTS,
     "soul.md": SOUL,
     "consent-graph.json": GRAPH,
 }
 """Files that tell an agent what it is and how to behave, wherever they lie."""
+
+_OTHER_HOSTS = (
+    ".zed", ".config/zed", "application support/zed", ".kiro", ".continue", ".amazonq", ".aws/amazonq",
+    ".roo", ".kilocode", ".junie", ".augment", ".trae", ".qwen", "/etc/qwen-code", ".iflow", ".factory",
+    ".amp", ".config/amp", ".config/crush", ".antigravity", ".gemini/antigravity", ".openhands", ".idx",
+    ".tabnine", ".warp", ".firebender", ".codebuddy",
+)  # fmt: skip
+"""Folders of coding agents that hold little else than their settings, instructions and hooks."""
 
 _NAMED: dict[Guarded, tuple[str, ...]] = {
     POLICY: (".sayso.yaml", ".sayso.yml", ".sayso.json"),
@@ -97,8 +115,16 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".claude/settings*.json",
         ".claude/hooks/**",
         ".claude/plugins/**",
+        ".claude/workflows/**",
+        ".claude-plugin/**",
+        ".codex-plugin/**",
+        ".cursor-plugin/**",
         ".claude.json",
         ".mcp.json",
+        "mcp.json",
+        "mcp_config.json",
+        "mcp-config.json",
+        "mcp_settings.json",
         "claude_desktop_config.json",
         "managed-settings.json",
         "managed-settings.d/**",
@@ -122,39 +148,49 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".cursor/permissions/**",
         ".cursor/cli*.json",
         ".cursor/sandbox.json",
-        ".cursor/mcp.json",
+        ".cursor/plugins/**",
+        ".cursor/environment.json",
+        ".cursor/worktrees.json",
         "/etc/cursor/**",
         ".github/hooks/**",
         ".github/copilot*",
         ".github/copilot/**",
+        ".github/workflows/copilot-setup-steps.y*ml",
         ".copilot/hooks/**",
         ".copilot/config.json",
         ".copilot/settings.json",
         ".copilot/permissions*",
         "/etc/github-copilot/**",
         ".vscode/settings.json",
-        ".vscode/mcp.json",
         ".vscode/tasks.json",
         ".vscode/launch.json",
         ".devcontainer/**",
         ".devcontainer.json",
-        ".windsurf/mcp_config.json",
-        ".codeium/windsurf/mcp_config.json",
-        ".roo/mcp.json",
-        ".kiro/settings/**",
+        *(f"{folder}/**" for folder in _OTHER_HOSTS),
+        ".windsurf/hooks.json",
+        ".windsurf/hooks/**",
+        ".codeium/windsurf/**",
+        ".aider.model.settings.yml",
+        ".aider.model.metadata.json",
+        "crush.json",
+        ".crush.json",
+        "firebender.json",
         "cline_mcp_settings.json",
         "opencode.json",
         "opencode.jsonc",
         ".opencode/config*",
+        ".opencode/package.json",
         ".opencode/plugin/**",
         ".opencode/plugins/**",
         ".config/opencode/**",
         ".clinerules/hooks/**",
         ".cline/hooks/**",
         ".cline/plugins/**",
+        ".cline/data/settings/**",
         "documents/cline/hooks/**",
         ".config/goose/**",
         ".agents/plugins/**",
+        ".agents/hooks/**",
         ".openclaw/openclaw.json*",
         ".openclaw/exec-approvals*",
         ".openclaw/extensions/**",
@@ -166,18 +202,23 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
     ),
     AGENTS: (
         ".cursor/rules/**", ".clinerules/**", "documents/cline/rules/**", ".github/instructions/**",
-        ".windsurf/rules/**", ".roo/rules/**", ".roorules", ".kiro/steering/**", ".junie/guidelines.md",
+        ".windsurf/rules/**", ".kilocoderules", ".roorules", ".roorules-code", ".roorules-architect",
+        ".roorules-ask", ".roorules-debug",
         ".claude/rules/**", ".claude/agents/**", ".claude/skills/**", ".claude/commands/**",
         ".codex/prompts/**", ".codex/skills/**", ".codex/agents/**", ".agents/skills/**",
+        ".agents/rules/**", ".agents/agents/**", ".agents/commands/**",
+        ".agent/rules/**", ".agent/skills/**", ".agent/workflows/**",
         ".gemini/commands/**", ".gemini/agents/**", ".gemini/skills/**",
         ".cursor/commands/**", ".cursor/agents/**", ".cursor/skills/**",
         ".github/agents/**", ".github/chatmodes/**", ".github/prompts/**", ".github/skills/**",
         ".copilot/agents/**", ".copilot/skills/**", ".copilot/instructions/**",
         ".opencode/agent/**", ".opencode/agents/**", ".opencode/command/**", ".opencode/commands/**",
         ".opencode/skill/**", ".opencode/skills/**", ".opencode/tool/**", ".opencode/tools/**",
-        ".cline/rules/**", ".cline/skills/**", ".cline/agents/**",
-        ".windsurf/workflows/**", ".windsurf/skills/**", ".roo/rules-*/**", ".roo/commands/**", ".roomodes",
-        ".openclaw/skills/**", ".openclaw/agents/**", ".aider.conf.yml",
+        ".cline/rules/**", ".cline/skills/**", ".cline/agents/**", ".cline/workflows/**",
+        "documents/cline/workflows/**",
+        ".windsurf/workflows/**", ".windsurf/skills/**", ".windsurf/memories/**", ".roomodes",
+        ".kilocodemodes",
+        ".openclaw/skills/**", ".openclaw/agents/**", ".aider.conf.yml", ".aider.conf.yaml",
     ),
     PROMPT: (
         "system_prompt", "system_prompt.md", "system_prompt.txt", "system-prompt", "system-prompt.md",
@@ -237,3 +278,17 @@ WIDE = {
     "documents", "scripts", "systemd", "launchagents", "launchdaemons", "site-packages", "dist-packages",
 }  # fmt: skip
 """Folders that hold much else: that something guarded may lie there does not make them guarded."""
+_SHARED = {".github", ".vscode", ".aws"}
+"""Folders of which a guarded file's next name says more."""
+
+
+def _spell_word(pattern: Pattern) -> str:
+    """Return a part of the names that everything this pattern guards says, as a regular expression."""
+    names = [name for name in pattern.names if name != BELOW]
+    name = next((one for one in names if one not in WIDE | _SHARED and one.strip("*?")), names[-1])
+    literal = re.escape(max(re.split(r"[*?]", name), key=len))
+    return literal if "*" in name or name == "sayso" else rf"(?<![a-z0-9]){literal}(?![a-z0-9])"
+
+
+MENTION = "|".join(sorted({_spell_word(pattern) for pattern in PATTERNS}))
+"""A regular expression: the path of a guarded file, in lower case, says one of these words."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from sayso.core.digest import sha256
+from sayso.core.text.mcp_names import clean_name
 
 MARK = ("-P", "-m", "sayso", "mcp", "wrap", "--name")
 """`-P`: nothing of the folder that the client starts it in is taken for a part of the program."""
@@ -63,11 +64,6 @@ def name_servers(names: Iterable[str]) -> dict[str, str]:
         else f"{clean_name(name)}-{sha256(name.encode('utf-8', 'surrogatepass'))[:8]}"
         for name in known
     }
-
-
-def clean_name(name: str) -> str:
-    """Return the name as it can stand in mcp__SERVER__TOOL: two underscores would end it too early."""
-    return re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9_-]", "_", name)).strip("_") or "server"
 
 
 def is_name(name: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from sayso.core.errors import MalformedRequest
+from sayso.core.text.mcp_names import name_mcp_tool
 from sayso.wire import (
     HookAnswer,
     HookDialect,
@@ -23,11 +24,6 @@ from sayso.wire import (
 )
 
 CALL, END, CLOSE = "call", "end", "close"
-
-
-def name_tool(server: str, tool: str) -> str:
-    """Return the name of a server's tool in the policy, as coding agents spell it."""
-    return f"mcp__{server}__{tool}"
 
 
 def spell_allow(call: str) -> str:
@@ -52,7 +48,7 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     if not isinstance(arguments, dict):
         raise MalformedRequest("arguments in the payload is not an object")
     what: dict[str, Any] = {
-        "tool": name_tool(_text(payload, "server"), _text(payload, "tool")),
+        "tool": name_mcp_tool(_text(payload, "server"), _text(payload, "tool")),
         "args": arguments,
         "call_id": _text(payload, "id"),
     }

@@ -10,6 +10,7 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.protected_names import MENTION
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
@@ -17,10 +18,7 @@ from sayso.reading.shell.value import Value
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-GUARD = lazy_pattern(
-    r"(?i)sayso|\.claude|\.codex|\.gemini|\.cursor|opencode|clinerules|copilot|openclaw|goose"
-    r"|(?:agents|claude|gemini|soul)\.md"
-)
+GUARD = lazy_pattern(f"(?i){MENTION}")
 
 
 _PACKAGE = lazy_pattern(r"(?i)sayso(?:[\[=<>!~@ ;].*)?")
