@@ -17,7 +17,7 @@ from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links, is_folder, share_budget
 from sayso.reading.paths.own_places import guard_store
 from sayso.reading.paths.places import SECRET_FILES
-from sayso.reading.shell.files.quick import QuickLook
+from sayso.reading.shell.quick import QuickLook
 from tests.support.rows import each_row
 from tests.support.shell_lines import HARMFUL, Reader, tricks
 

@@ -13,11 +13,11 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
-from sayso.reading.shell.files.quick import QuickLook
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import ProgramEffect
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.quick import QuickLook
 from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
 
@@ -48,6 +48,20 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Its code may be the workspace's, whatever it is called."""
     named: str = ""
     """The name of the file that a script stands in."""
+
+
+class Invocation(msgspec.Struct, gc=False):
+    """A program's name, its arguments, the state of the shell that runs it, and where it stands in the line.
+
+    `body` is what stands on its standard input, where the line says so.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    state: ShellState
+    start: int
+    end: int
+    body: Value | None = None
 
 
 class Judge(msgspec.Struct, gc=False):

@@ -14,9 +14,7 @@ import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.assignments import judge_assignments, judge_secret_names, set_loop_variable
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.redirect import judge_redirection
-from sayso.reading.shell.commands.run import judge_path_as_program, judge_unknown_program, look_at_result
 from sayso.reading.shell.commands.usage import judge_program
 from sayso.reading.shell.files.guard import OWN
 from sayso.reading.shell.files.mentions import judge_mentions, named_value, note_dashes, note_source, vet
@@ -43,9 +41,10 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.judge import Judge, Request
+from sayso.reading.shell.judge import Invocation, Judge, Request
 from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.running import judge_path_as_program, judge_unknown_program, look_at_result
 from sayso.reading.shell.specials.local_tools import find_project_tool, run_local
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.text import join_lines

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import locate
 from sayso.reading.shell.files.mentions import judge_mentions
 from sayso.reading.shell.grammar.syntax import Assignment, Compound, Simple, Word
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import MAX_CHOICES, Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _RISKY = lazy_pattern(
     r"(?:LD|DYLD|GIT|BASH|PYTHON|PERL|RUBY|GEM|BUNDLE|NODE|NPM|YARN|JAVA|JDK|MAVEN|GRADLE|GO|CARGO|RUST|LESS|MAN|FZF"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
@@ -12,16 +11,13 @@ from sayso.reading.shell.commands.projects import judge_project, judge_setting, 
 from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.scripts import judge_script
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _PATHS = {
     "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",

@@ -7,18 +7,14 @@ names remote work (`deploy`, `publish`) or sets which program is run is not the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import locate
 from sayso.reading.shell.files.project_files import pin_project_files
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _ELSEWHERE = lazy_pattern(
     r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Redirection, Substitution
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.files.deep import judge_deep_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.tracked import judge_tracked_reading
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.verbs import READ_VERBS, verb_of
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _FOLDERS = frozenset({"search", "read", "list"})
 _PLAIN_TEXT = ("text*",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
@@ -13,13 +13,10 @@ from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD, expand_home
 from sayso.reading.secrets_below import find_secret, fits_secret, type_as_pattern
 from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.state import join_path
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 MAX_NAMED = 200
 MAX_WILD_PARTS = 2

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from re import Pattern
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.protected_names import MENTION
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 GUARD = lazy_pattern(f"(?i){MENTION}")
 

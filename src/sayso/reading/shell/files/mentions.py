@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,13 +17,11 @@ from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
 from sayso.reading.shell.files.split_names import names_may_split
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Variable, Word
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
 from sayso.reading.shell.words import substitutions_in, value_of_word, words_below
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 
 def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) -> Value:

@@ -6,19 +6,16 @@ import fnmatch
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.shell.files.guard import finds_program, judge_guard_mentions
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.known import named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _SPLIT = re.compile(r"[\s;&|(){}`<>'\"\\,=]+")
 _SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from sayso.core.model import Risk
@@ -12,15 +10,13 @@ from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.files.guard import GUARD, bar_change_of_program, finds_program, judge_guard_mentions
 from sayso.reading.shell.files.patterns import operation_at_pattern, split_pattern
-from sayso.reading.shell.files.quick import effect_of_operation
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.quick import effect_of_operation
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
 from sayso.reading.verbs import READ_VERBS, verb_of
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 

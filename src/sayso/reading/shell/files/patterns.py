@@ -10,7 +10,6 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,11 +20,9 @@ from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import expand_home
 from sayso.reading.secrets_below import leads_to_secret
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.state import join_path
 from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
 _MAX_ENTRIES = 2_000

@@ -6,14 +6,11 @@ An approval of `make` is for the Makefile as it was. What a test or a build read
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from sayso.reading.paths.budget import follow_links, is_folder
 from sayso.reading.paths.named_files import digest_content
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.known import named_set
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 PROJECT_WORK = frozenset({"tests.run", "build.run", "scripts.run", "lint.run"})
 

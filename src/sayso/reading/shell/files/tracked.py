@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links, look_at
@@ -14,12 +13,9 @@ from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
 from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _UNTOLD = "what cannot be told"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import glob
-from typing import TYPE_CHECKING
 
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 
 def _fits_names(pattern: str, invocation: Invocation) -> bool:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _TOKEN = lazy_pattern(
     r"""(?P<string>"(?:\\.|[^"\\\n])*")|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*|\.\d+)"""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages.template import judge_template
 from sayso.reading.shell.programs.options import Argument
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _RUNS = lazy_pattern(r"(?:^|[:+,])\s*(execute(?:-silent)?|execute-multi|become)\b")
 _MAY_RUN = lazy_pattern(

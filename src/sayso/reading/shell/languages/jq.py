@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _STRINGS = lazy_pattern(r'"(?:\\[^(]|[^"\\])*"', re.DOTALL)
 _RISKY = lazy_pattern(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _ADDRESS = lazy_pattern(r"\s*(?:\d+(?:~\d+)?|\$|[+~]\d+)")
 _PLAIN = frozenset("=dDgGhHnNpPxFz")

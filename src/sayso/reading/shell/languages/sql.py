@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _HIDDEN = lazy_pattern(r"\[[^\]]*\]|`[^`]*`|'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _READS = lazy_pattern(r"\s*(?:select|explain|values|show|describe|desc|with|from)\b", re.IGNORECASE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
@@ -12,16 +11,12 @@ from sayso.reading.shell.commands.assignments import is_project_setting, is_risk
 from sayso.reading.shell.commands.usage import report_problem
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.scripts import find_script, judge_script, pin_file
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.local_tools import is_activation
-from sayso.reading.shell.state import MAX_FOLDERS, join_path
+from sayso.reading.shell.state import MAX_FOLDERS, ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
-    from sayso.reading.shell.state import ShellState
 
 _HARMLESS_SETTINGS = frozenset(
     [

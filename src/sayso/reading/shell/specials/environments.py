@@ -7,17 +7,13 @@ environment is newer than the lock file, and that newer than the project's own f
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import ParsedOptions
 from sayso.reading.shell.specials.wrappers import parse_and_judge, run_inner
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
-    from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ShellState
 
 _ONLY_RUN = frozenset({"poetry", "pdm", "pipenv", "rye"})
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import (
     judge_by_data,
@@ -17,12 +14,10 @@ from sayso.reading.shell.commands.usage import (
 from sayso.reading.shell.files.deep import secret_under
 from sayso.reading.shell.files.own_program import bar
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _READS = lazy_pattern(
     r"(?:describe|list|get|show|ls|view|status|version|help|info|search|lookup|diff|logs?|top|explain|cat|head|history"

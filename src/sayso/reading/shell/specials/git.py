@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,18 +10,15 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
 from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_file
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _LOW = Risk.LOW
 _RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.own_program import bar
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import ParsedOptions
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
 _SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")

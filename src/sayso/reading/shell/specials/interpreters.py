@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import (
     judge_additions,
@@ -16,12 +14,10 @@ from sayso.reading.shell.commands.usage import (
 from sayso.reading.shell.files.own_program import judge_own_program
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.scripts import judge_script
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _FLAGS = frozenset("bBdEiIOPqsSuvx")
 

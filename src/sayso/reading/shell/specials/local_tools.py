@@ -10,7 +10,6 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
@@ -18,15 +17,11 @@ from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.files.scripts import judge_script
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, parse_options
-from sayso.reading.shell.state import join_path
+from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
-    from sayso.reading.shell.state import ShellState
 
 _PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from sayso.reading.shell.languages.find import judge_fd, judge_find
-from sayso.reading.shell.languages.tar import judge_tar
+from sayso.reading.shell.judge import Invocation, Judge
+from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.specials import (
     builtins,
     families,
@@ -17,14 +16,11 @@ from sayso.reading.shell.specials import (
     wrappers,
 )
 from sayso.reading.shell.specials.environments import judge_environment_run
+from sayso.reading.shell.specials.find import judge_fd, judge_find
 from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
+from sayso.reading.shell.specials.tar import judge_tar
 from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
 from sayso.reading.shell.specials.xargs import judge_xargs
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
-    from sayso.reading.shell.programs.known import KnownProgram
 
 Special = Callable[["Judge", "KnownProgram", "Invocation"], None]
 

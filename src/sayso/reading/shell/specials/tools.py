@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,17 +11,13 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.finding.patches import find_patched_files
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
-
 
 _PAIRS = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile", "--argfile"})
 

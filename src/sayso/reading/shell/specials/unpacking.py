@@ -10,7 +10,6 @@ from __future__ import annotations
 import glob
 import os
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
@@ -18,20 +17,17 @@ from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
 from sayso.reading.shell.files.deep import MAX_WILD_PARTS
 from sayso.reading.shell.files.guard import GUARD
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 MAX_NOTED = 20
 _WILDCARD = lazy_pattern(r"[*?\[]")

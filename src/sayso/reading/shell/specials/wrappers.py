@@ -6,7 +6,6 @@ Most are data alone (`special: wrap`): their options, and how many operands stan
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
@@ -14,14 +13,11 @@ from sayso.reading.shell.commands.assignments import is_risky
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, judge_option_values, report_problem
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 
 def judge_wrapper(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

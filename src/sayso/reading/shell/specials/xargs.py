@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.wrappers import parse_and_judge
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import MAX_CHOICES, Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 
 def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

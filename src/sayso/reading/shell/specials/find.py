@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,13 +18,10 @@ from sayso.reading.shell.files.guard import (
 )
 from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.commands.invocation import Invocation
-    from sayso.reading.shell.judge import Judge
 
 _FOUND = Value(None, vetted=True, prefix="./")
 _SECRET = Value(None, prefix="./")

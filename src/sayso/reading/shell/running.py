@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
 from sayso.reading.shell.files.own_program import judge_own_program
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.scripts import judge_script
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.local_tools import find_environment_program, is_system_python, run_local
 from sayso.reading.verbs import verb_of
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _FOLDER_WORK = frozenset({"git", "packages", "lint", "build", "tests", "scripts"})
 """Domains of operations whose work is the folder that a command runs in."""

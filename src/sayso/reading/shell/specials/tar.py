@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.deep import NamesTaken, secret_under
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.unpacking import judge_unpacked
 from sayso.reading.shell.state import ChangedFiles, join_path
 from sayso.reading.shell.value import Value
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Judge
 
 _RENAMES = frozenset({"--transform", "--one-top-level", "--show-transformed-names"})
 _WRITES = frozenset({"-c", "-r", "-u", "-A", "--delete"})
