@@ -6,14 +6,12 @@ a linter; any other one is a script of the workspace, pinned as it is.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
-from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.files.scripts import judge_script
@@ -26,7 +24,6 @@ from sayso.reading.shell.value import Value
 _PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PYTHON = re.compile(r"python[0-9.]*")
-_MAX_PACKAGE = 1_000_000
 _WRAPPED = {"gradlew": "gradle", "mvnw": "mvn"}
 
 
@@ -41,26 +38,6 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
         return
     run_local(judge, found, parsed.operands, invocation)
-
-
-def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`yarn NAME`, `pnpm NAME`: a script of package.json, or the project's own tool of that name."""
-    first = invocation.arguments[0]
-    if first.text in _scripts(invocation.state.folders):
-        judge_kind(judge, "target", first, program, invocation)
-        judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
-        return
-    judge_npx(judge, program, invocation)
-
-
-def _scripts(folders: tuple[str | None, ...]) -> frozenset[str]:
-    if len(folders) != 1 or folders[0] is None:
-        return frozenset()
-    try:
-        scripts = json.loads(read_whole(f"{folders[0]}/package.json", _MAX_PACKAGE)).get("scripts")
-        return frozenset(scripts) if isinstance(scripts, dict) else frozenset()
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return frozenset()
 
 
 def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:

@@ -12,6 +12,7 @@ from sayso.reading.shell.specials import (
     guarding,
     interpreters,
     local_tools,
+    tasks,
     tools,
     wrappers,
 )
@@ -62,8 +63,9 @@ SPECIALS: dict[str, Special] = {
     "fd": judge_fd,
     "tar": judge_tar,
     "environment_run": judge_environment_run,
+    "tasks": tasks.judge_tasks,
     "npx": local_tools.judge_npx,
-    "project_script": local_tools.judge_project_script,
+    "project_script": tasks.judge_project_script,
     "git_checkout": judge_checkout,
     "git_push": judge_push,
     "git_config": judge_settings_of_git,
