@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.shell.programs.options import Option, OptionTable
+from sayso.reading.shell.programs.shipped import load_compiled
 
-COMPILED_FILE = "compiled.json"
 NO_PROGRAMS: Mapping[str, Any] = {}
 HARMFUL_KINDS = frozenset(
     {
@@ -120,7 +119,7 @@ def find_shipped(name: str) -> KnownProgram | None:
 
 @functools.cache
 def _build_shipped(name: str) -> KnownProgram:
-    return build_program(name, msgspec.json.decode(_data().programs[name]))
+    return build_program(name, msgspec.json.decode(_data().entries[_data().programs[name]]))
 
 
 class _ShippedData(msgspec.Struct, frozen=True):
@@ -128,7 +127,9 @@ class _ShippedData(msgspec.Struct, frozen=True):
 
     operations: dict[str, tuple[str, str | None]]
     sets: dict[str, list[str]]
-    programs: dict[str, msgspec.Raw]
+    programs: dict[str, int]
+    """The place of each program's entry."""
+    entries: list[msgspec.Raw]
 
 
 _SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
@@ -136,7 +137,7 @@ _SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
 
 @functools.cache
 def _data() -> _ShippedData:
-    return _SHIPPED_DATA.decode(Path(__file__).with_name(COMPILED_FILE).read_bytes())
+    return _SHIPPED_DATA.decode(load_compiled())
 
 
 @functools.cache

@@ -1,0 +1,5 @@
+from pathlib import Path
+
+
+def find_faults(folder: Path) -> list[str]:
+    return []
