@@ -141,7 +141,7 @@ def _compile_options(name: str, text: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if text is None:
         return found
-    for token in _joined(text).replace(chr(34), "").split():
+    for token in _joined(text).split():
         names, takes, kind = token, "", "text"
         for mark in ("=", "?"):
             head, sign, tail = token.partition(mark)
