@@ -28,6 +28,16 @@ _PATHS = {
 }  # fmt: skip
 _LENDS_RIGHTS = lazy_pattern(r"^0*[2-7][0-7]{3}$|[+=][rwxXt]*s")
 _INTO = {"into": "files.write", "sources": "files.edit"}
+WRITTEN_KINDS = frozenset({"write", "edit", "create", "delete", "copied", "pair", *_INTO})
+_READ_KINDS = frozenset({"read", "list", "search", "public", "document"})
+_RUN_KINDS = frozenset({"project", "target", "script", "module"})
+
+
+def as_written(kind: str, written: str) -> tuple[str, ...]:
+    """Return the kinds of an operand whose command writes: a path is not only read, whatever it is for."""
+    if kind in _READ_KINDS:
+        return (written,)
+    return (kind, written) if kind in _RUN_KINDS else (kind,)
 
 
 def judge_kind(
