@@ -14,7 +14,7 @@ import msgspec
 from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.kinds import WRITTEN_KINDS
+from sayso.reading.shell.commands.kinds import RUN_KINDS, WRITTEN_KINDS
 from sayso.reading.shell.programs.compile import NO_OPERANDS, compile_files, inherit_entry, split_options
 from sayso.reading.shell.programs.known import (
     HARMLESS_KINDS,
@@ -56,7 +56,9 @@ def find_contradictions(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the faults of these files' rows."""
     operations = frozenset(name for file in files.values() for name in file.get("operations") or ())
     made = compile_files(files.items())
-    entries = {str(names): entry for file in files.values() for names, entry in (file.get("programs") or {}).items()}
+    entries = {
+        str(names): entry for file in files.values() for names, entry in (file.get("programs") or {}).items()
+    }
     table = {name: entry for names, entry in entries.items() for name in names.split()}
     return [
         f"{row.name}: {fault}"
@@ -96,7 +98,11 @@ def _find_doubled(row: Row) -> Iterator[str]:
     below = Counter(name for names in row.written.get("subcommands") or () for name in str(names).split())
     yield from (f"its subcommand {name} is there twice" for name, count in below.items() if count > 1)
     if row.made.table.number:
-        yield from (f"{key} is read as a number" for key, *others in options if not others and key[1:].isdigit() and len(key) == 2)
+        yield from (
+            f"{key} is read as a number"
+            for key, *others in options
+            if not others and key[1:].isdigit() and len(key) == 2
+        )
     for place, mode in enumerate(row.made.modes):
         for earlier in row.made.modes[:place]:
             wider = not earlier.any_of or (mode.any_of and mode.any_of <= earlier.any_of)
@@ -116,12 +122,20 @@ def _find_faults_of(row: Row) -> Iterator[str]:
     uses = [(made.effect, said, frozenset[str]())]
     for mode, written in zip(made.modes, row.written.get("modes") or (), strict=True):
         uses.append((mode.effect, written.get("operands", said), mode.any_of | mode.all_of))
-        if "operands" in written and _writes(mode.effect) and not _names_written(written["operands"]):
+        decided = made.special in _DECIDES_ITSELF
+        if (
+            not decided
+            and "operands" in written
+            and _writes(mode.effect)
+            and not _names_written(written["operands"])
+        ):
             yield f"what {_spell(mode.any_of | mode.all_of)} writes is only read: {written['operands']}"
     for effect, operands, chosen in uses:
         if effect is None or effect.risk is not Risk.LOW or effect == default_effect(effect.operation):
             continue
-        risky = [kind for kind in map(str, (operands or "").split()) if kind.rstrip("*") not in HARMLESS_KINDS]
+        risky = [
+            kind for kind in map(str, (operands or "").split()) if kind.rstrip("*") not in HARMLESS_KINDS
+        ]
         risky += [name for name in chosen if kinds[name].kind not in HARMLESS_KINDS]
         if risky and default_effect(effect.operation).risk is not Risk.LOW:
             yield f"it is called low in spite of {_spell(risky)}"
@@ -139,7 +153,9 @@ def _writes(effect: ProgramEffect | None) -> bool:
 
 
 def _names_written(operands: str | None) -> bool:
-    return any(kind.rstrip("*") in WRITTEN_KINDS | NO_OPERANDS for kind in str(operands or "").split())
+    """Return whether these operands say what is written. Whatever the project runs by is written as well."""
+    kinds = {kind.rstrip("*") for kind in (operands or "").split()}
+    return not kinds.isdisjoint(WRITTEN_KINDS | RUN_KINDS | NO_OPERANDS)
 
 
 def _spell(names: Any) -> str:

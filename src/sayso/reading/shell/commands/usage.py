@@ -58,8 +58,8 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     writing = [one for one in (effect, *added) if one is not None and one.writes]
     if writing:
         written = "delete" if any(one.deletes for one in writing) else "sources"
-        if beside is None or not beside.writes:
-            matched = [(each, one) for kind, one in matched for each in as_written(kind, written)]
+        named = beside is not None and beside.writes
+        matched = [(each, one) for kind, one in matched for each in as_written(kind, written, named=named)]
         _judge_working_folder(judge, parsed, matched, written, invocation)
     touched += _judge_operands(judge, matched, program, effect, invocation)
     if program.deep:

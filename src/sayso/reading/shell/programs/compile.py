@@ -107,9 +107,7 @@ def _check_risk(name: str, raw: Mapping[str, Any], made: dict[str, Any]) -> None
 
 def _compile_options(name: str, text: Any) -> dict[str, list[str]]:
     """`-n,--lines=` takes a value, `--color?` may have one joined; a word after the mark says its kind."""
-    return {
-        key: [keys[0], takes, kind] for keys, takes, kind in split_options(name, text) for key in keys
-    }
+    return {key: [keys[0], takes, kind] for keys, takes, kind in split_options(name, text) for key in keys}
 
 
 def split_options(name: str, text: Any) -> Iterator[tuple[list[str], str, str]]:

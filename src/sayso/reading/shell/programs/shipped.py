@@ -1,4 +1,4 @@
-"""The compiled data files: the build keeps them beside their sources. What is stale is made again, never read.
+"""The compiled data files: the build keeps them beside their sources. What is stale is made again.
 
 The kept file has two lines: the digests of its sources and of its second line, and the data. The build
 imports this module before Sayso is installed, so only the standard library is imported here.
