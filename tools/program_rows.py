@@ -1,12 +1,9 @@
-"""Faults of the program data that compiling it does not show: rows that contradict themselves, or say nothing.
-
-`writes` below means an effect that changes files and is not high anyway.
-"""
+"""Faults of the program data that compiling does not find: rows that contradict themselves or say nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from sayso.reading.shell.programs.known import (
     HARMLESS_KINDS,
     KnownProgram,
     ProgramEffect,
+    UsageMode,
     build_program,
     default_effect,
 )
@@ -31,7 +29,7 @@ _DECIDES_ITSELF = frozenset({"tar", "copying", "unzip", "archive7", "patching", 
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A program or subcommand as it is written, with what it takes from a row it is like, and as it is loaded."""
+    """A program or subcommand: as it is written, with what it takes from a row it is like, and as loaded."""
 
     name: str
     entry: Mapping[str, Any]
@@ -39,32 +37,51 @@ class Row(msgspec.Struct, frozen=True):
     made: KnownProgram
 
 
+class Use(msgspec.Struct, frozen=True):
+    """One way to use a program: its effect, its operands as they are written, and what chooses it."""
+
+    effect: ProgramEffect | None
+    operands: str | None
+    chosen: frozenset[str] = frozenset()
+
+    @property
+    def writes(self) -> bool:
+        """True if it changes files and is not high anyway."""
+        return self.effect is not None and self.effect.writes and self.effect.risk is not Risk.HIGH
+
+    @property
+    def says_what(self) -> bool:
+        """True if its operands say what is written. What the project runs by is written as well."""
+        kinds = {kind.rstrip("*") for kind in (self.operands or "").split()}
+        return not kinds.isdisjoint(WRITTEN_KINDS | RUN_KINDS | NO_OPERANDS)
+
+
 def find_faults(folder: Path) -> list[str]:
     """Return every fault of the data files in this folder."""
-    files = {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
+    read = YAML(typ="safe")
+    texts = {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
     wide = [
         f"{name}:{number}: wider than {WIDEST} columns"
-        for name, text in files.items()
+        for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
         if len(line) > WIDEST
     ]
-    read = YAML(typ="safe")
-    return wide + find_contradictions({name: read.load(text) for name, text in files.items()})
+    return wide + find_contradictions({name: read.load(text) for name, text in texts.items()})
 
 
 def find_contradictions(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the faults of these files' rows."""
-    operations = frozenset(name for file in files.values() for name in file.get("operations") or ())
-    made = compile_files(files.items())
-    entries = {
-        str(names): entry for file in files.values() for names, entry in (file.get("programs") or {}).items()
-    }
+    operations = {name for file in files.values() for name in file.get("operations") or ()}
+    made = compile_files(files.items())["programs"]
+    entries: dict[str, Any] = {}
+    for file in files.values():
+        entries |= file.get("programs") or {}
     table = {name: entry for names, entry in entries.items() for name in names.split()}
     return [
         f"{row.name}: {fault}"
-        for name, entry in ((names.split()[0], entry) for names, entry in entries.items())
-        for row in _walk(name, entry, build_program(name, made["programs"][name]), table)
-        for fault in (*_find_unknown(row, operations), *_find_doubled(row), *_find_faults_of(row))
+        for names, entry in entries.items()
+        for row in _walk(names.split()[0], entry, build_program(names, made[names.split()[0]]), table)
+        for fault in (*_find_unknown(row, operations), *_find_useless(row), *_find_harmful(row))
     ]
 
 
@@ -78,85 +95,92 @@ def _walk(name: str, entry: Any, made: KnownProgram, table: Mapping[str, Any]) -
         yield from _walk(f"{name} {each}", below, inner, table)
 
 
-def _effects(row: Row) -> Iterator[Mapping[str, Any]]:
-    yield row.written
-    yield from row.written.get("modes") or ()
-    yield from (row.written.get("adds") or {}).values()
-
-
-def _find_unknown(row: Row, operations: frozenset[str]) -> Iterator[str]:
-    for one in _effects(row):
-        if one.get("is", row.made.effect and row.made.effect.operation) not in {*operations, None}:
+def _find_unknown(row: Row, operations: set[str]) -> Iterator[str]:
+    said = (row.written, *(row.written.get("modes") or ()), *(row.written.get("adds") or {}).values())
+    for one in said:
+        if one.get("is") not in {*operations, None}:
             yield f"{one['is']} is not an operation of operations.yaml"
 
 
-def _find_doubled(row: Row) -> Iterator[str]:
-    """Find options, modes and subcommands that are there twice, and those that nothing can choose."""
+def _find_useless(row: Row) -> Iterator[str]:
+    """Find what is there twice, and what nothing can choose or changes nothing."""
     options = [keys for keys, _, _ in split_options(row.name, row.entry.get("options"))]
-    names = [key for keys in options for key in keys]
-    yield from (f"{key} is listed twice" for key, count in Counter(names).items() if count > 1)
-    below = Counter(name for names in row.written.get("subcommands") or () for name in str(names).split())
-    yield from (f"its subcommand {name} is there twice" for name, count in below.items() if count > 1)
+    below = [name for names in row.written.get("subcommands") or () for name in str(names).split()]
+    yield from (f"{name} is there twice" for name in _doubled(key for keys in options for key in keys))
+    yield from (f"its subcommand {name} is there twice" for name in _doubled(below))
     if row.made.table.number:
-        yield from (
-            f"{key} is read as a number"
-            for key, *others in options
-            if not others and key[1:].isdigit() and len(key) == 2
-        )
-    for place, mode in enumerate(row.made.modes):
-        for earlier in row.made.modes[:place]:
-            wider = not earlier.any_of or (mode.any_of and mode.any_of <= earlier.any_of)
-            same = earlier.count in (None, mode.count)
-            if wider and same and earlier.all_of <= mode.all_of and earlier.none_of <= mode.none_of:
-                yield f"its mode {place + 1} is never chosen"
-
-
-def _find_faults_of(row: Row) -> Iterator[str]:
-    made, said = row.made, row.written.get("operands")
-    if made.subcommands and not made.alone:
-        return
-    kinds = made.table.named
-    for addition in made.additions:
+        yield from (f"{keys[0]} is read as a number" for keys in options if _is_digit(keys))
+    for addition in row.made.additions:
         if addition.effect.risk is Risk.LOW:
             yield f"{_spell(addition.any_of)} adds nothing: its effect is low"
-    uses = [(made.effect, said, frozenset[str]())]
-    for mode, written in zip(made.modes, row.written.get("modes") or (), strict=True):
-        uses.append((mode.effect, written.get("operands", said), mode.any_of | mode.all_of))
-        decided = made.special in _DECIDES_ITSELF
-        if (
-            not decided
-            and "operands" in written
-            and _writes(mode.effect)
-            and not _names_written(written["operands"])
-        ):
-            yield f"what {_spell(mode.any_of | mode.all_of)} writes is only read: {written['operands']}"
-    for effect, operands, chosen in uses:
-        if effect is None or effect.risk is not Risk.LOW or effect == default_effect(effect.operation):
-            continue
-        risky = [
-            kind for kind in map(str, (operands or "").split()) if kind.rstrip("*") not in HARMLESS_KINDS
-        ]
-        risky += [name for name in chosen if kinds[name].kind not in HARMLESS_KINDS]
-        if risky and default_effect(effect.operation).risk is not Risk.LOW:
-            yield f"it is called low in spite of {_spell(risky)}"
-    if made.special in _DECIDES_ITSELF:
+    known = {option.name for option in row.made.table.named.values()} | {"always", "tracked", "none"}
+    for name in sorted((row.made.deep | row.made.follows) - known):
+        yield f"{name} is not the first name of an option"
+    modes = row.made.modes
+    for place, mode in enumerate(modes):
+        if any(_covers(earlier, mode) for earlier in modes[:place]):
+            yield f"its mode {place + 1} is never chosen"
+
+
+def _doubled(names: Iterable[str]) -> Iterator[str]:
+    return (name for name, count in Counter(names).items() if count > 1)
+
+
+def _is_digit(keys: list[str]) -> bool:
+    return len(keys) == 1 and len(keys[0]) == 2 and keys[0][1:].isdigit()
+
+
+def _covers(earlier: UsageMode, later: UsageMode) -> bool:
+    """True if the earlier mode fits wherever the later one does."""
+    named = not earlier.any_of or (later.any_of and later.any_of <= earlier.any_of)
+    counted = earlier.count in (None, later.count)
+    together = earlier.all_of <= later.all_of and earlier.none_of <= later.none_of
+    return bool(named and counted and together)
+
+
+def _find_harmful(row: Row) -> Iterator[str]:
+    """Find effects that say another thing than the operands and options beside them."""
+    said = row.written.get("operands")
+    base = Use(row.made.effect, said)
+    written = row.written.get("modes") or ()
+    uses = [
+        Use(mode.effect, one.get("operands", said), mode.any_of | mode.all_of)
+        for mode, one in zip(row.made.modes, written, strict=True)
+    ]
+    if row.made.subcommands:
+        yield from (
+            f"{_spell(use.chosen)} writes only without a subcommand: name it under adds"
+            for use in uses
+            if use.writes and use.chosen
+        )
+    for use in (base, *uses):
+        if _is_lowered(use.effect):
+            yield from _find_risky(row.made, use)
+    if row.made.special in _DECIDES_ITSELF or (row.made.subcommands and not row.made.alone):
         return
-    if said is not None and _writes(made.effect) and not _names_written(said):
-        yield f"what it writes is only read: {said}"
-    changing = [effect for effect, _, _ in uses] + [one.effect for one in made.additions]
-    if said is None and any(map(_writes, changing)):
+    added = [Use(one.effect, said) for one in row.made.additions]
+    if said is None and any(use.writes and use.operands is None for use in (base, *uses, *added)):
         yield "it writes, and its operands are not named"
+    named = [use for use, one in zip(uses, written, strict=True) if "operands" in one]
+    for use in (base, *named):
+        if use.writes and use.operands is not None and not use.says_what:
+            yield f"what {_spell(use.chosen)} writes is only read: {use.operands}"
 
 
-def _writes(effect: ProgramEffect | None) -> bool:
-    return effect is not None and effect.writes and effect.risk is not Risk.HIGH
+def _is_lowered(effect: ProgramEffect | None) -> bool:
+    """True if a row calls an operation low that is not."""
+    if effect is None or effect.risk is not Risk.LOW:
+        return False
+    return default_effect(effect.operation).risk is not Risk.LOW
 
 
-def _names_written(operands: str | None) -> bool:
-    """Return whether these operands say what is written. Whatever the project runs by is written as well."""
-    kinds = {kind.rstrip("*") for kind in (operands or "").split()}
-    return not kinds.isdisjoint(WRITTEN_KINDS | RUN_KINDS | NO_OPERANDS)
+def _find_risky(made: KnownProgram, use: Use) -> Iterator[str]:
+    harmless = HARMLESS_KINDS | NO_OPERANDS
+    kinds = [kind for kind in (use.operands or "").split() if kind.rstrip("*") not in harmless]
+    options = [name for name in use.chosen if made.table.named[name].kind not in HARMLESS_KINDS]
+    if kinds or options:
+        yield f"{_spell(use.chosen)} is called low in spite of {_spell((*kinds, *options))}"
 
 
-def _spell(names: Any) -> str:
+def _spell(names: Iterable[str]) -> str:
     return " ".join(sorted(names)) or "it"
