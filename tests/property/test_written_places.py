@@ -101,7 +101,7 @@ def _ways(program: KnownProgram) -> Iterator[tuple[str, ...]]:
     yield from ((name,) for name in names if name not in ("--help", "--version"))
     for mode in program.modes:
         if mode.all_of:
-            yield from ((*sorted(mode.all_of), *one) for one in ([(name,) for name in mode.any_of] or [()]))
+            yield from (tuple(sorted(mode.all_of | {name})) for name in (mode.any_of or mode.all_of))
 
 
 def _uses(words: str, program: KnownProgram) -> Iterator[Use]:

@@ -62,7 +62,7 @@ CONTRADICTORY = [
         "its subcommand b is there twice",
     ),
     (
-        "{is: git.log, options: -w, operands: read, subcommands: {a: {}}, modes: [{with: -w, is: files.edit}]}",
+        "{is: git.log, options: -w, operands: read, subcommands: {a: }, modes: [{with: -w, is: files.edit}]}",
         "-w writes only without a subcommand: name it under adds",
     ),
 ]
