@@ -57,10 +57,7 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     matched = _match_kinds(kinds, operands) if operands and kinds != _PLAIN_TEXT else []
     writing = [one for one in (effect, *added) if one is not None and one.writes]
     if writing:
-        written = "delete" if any(one.deletes for one in writing) else "sources"
-        named = beside is not None and beside.writes
-        matched = [(each, one) for kind, one in matched for each in as_written(kind, written, named=named)]
-        _judge_working_folder(judge, parsed, matched, written, invocation)
+        matched = _match_written(judge, writing, beside, matched, invocation)
     touched += _judge_operands(judge, matched, program, effect, invocation)
     if program.deep:
         _judge_depth(judge, program, parsed, kinds, chosen, invocation)
@@ -71,19 +68,22 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     return parsed
 
 
-def _judge_working_folder(
+def _match_written(
     judge: Judge,
-    parsed: ParsedOptions,
+    writing: list[ProgramEffect],
+    beside: ProgramEffect | None,
     matched: list[tuple[str, Argument]],
-    written: str,
     invocation: Invocation,
-) -> None:
-    """A command that writes, and names no path for that, writes where it runs."""
-    given = [option.kind for option, value in parsed.options if value is not None]
-    if WRITTEN_KINDS.isdisjoint(given) and WRITTEN_KINDS.isdisjoint(kind for kind, _ in matched):
+) -> list[tuple[str, Argument]]:
+    """Return the operands of a command that writes, as such. If it is given none, it writes where it runs."""
+    deletes = any(one.deletes for one in writing)
+    named = beside is not None and beside.writes
+    written = "delete" if deletes else "sources"
+    found = [(each, one) for kind, one in matched for each in as_written(kind, written, named=named)]
+    if WRITTEN_KINDS.isdisjoint(kind for kind, _ in found):
         here = Argument(Value("."), invocation.start, invocation.end)
-        operation = "files.delete" if written == "delete" else "files.edit"
-        judge_path_into(judge, operation, here, invocation.state)
+        judge_path_into(judge, "files.delete" if deletes else "files.edit", here, invocation.state)
+    return found
 
 
 def _judge_depth(
