@@ -98,7 +98,6 @@ format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m tools.page.shapes
 	@$(bin)/python -m tools.page.words
 	@$(bin)/python -m tools.presets
-	@$(bin)/python -m tools.programs
 
 bench: .venv-bench/.bench ## measure the decision against its peers; with ARGS=--scale, what one machine carries
 	@.venv-bench/bin/python -m bench $(ARGS)
@@ -107,6 +106,7 @@ mutants: .venv/.dev ## plant faults in core and see which ones the tests catch
 	@$(bin)/python -m tests.mutation $(ARGS)
 
 clean: ## remove everything make made
+	rm -f src/sayso/reading/shell/programs/compiled.jsonl
 	rm -rf .venv .venv-bench .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

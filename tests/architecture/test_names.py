@@ -29,7 +29,6 @@ MOST_CLAUSES = 0.06
 FOR_OTHERS = {
     "release_call",  # the specification lets a holder give an approval back
     "enter_call",  # and after this moment no longer
-    "compile_files",  # for tools.programs
     "compile_presets",  # for tools.presets
     "verify_rows",  # for whoever verifies rows outside a store
     "serve_tasks",  # named in the command line of a process that verifies

@@ -53,7 +53,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 class Invocation(msgspec.Struct, gc=False):
     """A program's name, its arguments, the state of the shell that runs it, and where it stands in the line.
 
-    `body` is what stands on its standard input, where the line says so.
+    `body` is what stands on its standard input, where the line says so. `added` is what options before a
+    subcommand do besides.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Invocation(msgspec.Struct, gc=False):
     start: int
     end: int
     body: Value | None = None
+    added: tuple[ProgramEffect, ...] = ()
 
 
 class Judge(msgspec.Struct, gc=False):

@@ -48,6 +48,14 @@ def test_every_usual_shell_tool_is_read(tmp_path: Path, tool: str, preset: str) 
     }
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["eslint --fix src", "prettier --write .", "ruff check --fix", "black .", "cargo fmt", "gofmt -w ."],
+)
+def test_a_formatter_edits_and_is_no_check(line: str, tmp_path: Path) -> None:
+    assert set(read(line, tmp_path.resolve())) == {"files.edit"}
+
+
 def test_each_operation_names_the_words_that_made_it(tmp_path: Path) -> None:
     found = read("ls && git add -A && git commit -m 'x y'", tmp_path.resolve())
     assert found == {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
+from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages import read_language
@@ -24,7 +27,39 @@ _PATHS = {
     "edit": "files.edit", "create": "files.create", "delete": "files.delete", "folder": "files.list",
 }  # fmt: skip
 _LENDS_RIGHTS = lazy_pattern(r"^0*[2-7][0-7]{3}$|[+=][rwxXt]*s")
+_OWN_PATTERN = lazy_pattern(r"[*?{]")
+_BRACES = lazy_pattern(r"\{[^{}]*\}")
 _INTO = {"into": "files.write", "sources": "files.edit"}
+WRITTEN_KINDS = frozenset({"write", "edit", "create", "delete", "copied", "pair", *_INTO})
+_READ_KINDS = frozenset({"read", "list", "search", "public", "document"})
+RUN_KINDS = frozenset({"project", "target", "script", "module"})
+
+
+def as_written(kind: str, written: str, *, named: bool) -> tuple[str, ...]:
+    """Return the kinds of an operand whose command writes. `named`: its row says that it is only read.
+
+    To run something, or to go by it, says nothing of writing, so that is written in any case.
+    """
+    if kind in _READ_KINDS and not named:
+        return (written,)
+    return (kind, written) if kind in RUN_KINDS else (kind,)
+
+
+def _without_depth(value: Argument) -> Argument:
+    """Return a pattern that the program itself expands, without the folders that it goes through.
+
+    It changes what fits in folders below, as it would if it were given the folder: `"src/**/*.{ts,tsx}"`.
+    """
+    text = value.text or ""
+    if value.value.wild or not _OWN_PATTERN.search(text):
+        return value
+    folder, rest = split_pattern(_BRACES.sub("*", text))
+    if ".." in rest.split("/"):
+        return value
+    name = rest.rpartition("/")[2]
+    wild = _OWN_PATTERN.search(name) is not None
+    made = msgspec.structs.replace(value.value, text=folder + name, wild=wild)
+    return msgspec.structs.replace(value, value=made)
 
 
 def judge_kind(
@@ -43,6 +78,7 @@ def judge_kind(
         judge_path(judge, operation, value, invocation.state)
         return int(kind != "folder")
     if kind in _INTO:
+        value = _without_depth(value) if kind == "sources" else value
         judge_path_into(judge, _INTO[kind], value, invocation.state)
         if value.text == os.devnull and "edit*" in program.operands:
             judge.record(

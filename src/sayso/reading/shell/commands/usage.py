@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.kinds import WRITTEN_KINDS, as_written, judge_kind
 from sayso.reading.shell.files.deep import judge_deep_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.paths import judge_path_into
 from sayso.reading.shell.files.tracked import judge_tracked_reading
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.value import Value
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _FOLDERS = frozenset({"search", "read", "list"})
@@ -39,15 +41,19 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.subcommands:
         judge_subcommand(judge, program, parsed, invocation)
         return parsed
-    before, chosen = len(judge.findings), names_chosen(parsed)
-    effect, kinds, operands = program.effect, program.operands, parsed.operands
+    chosen = names_chosen(parsed)
+    effect = beside = program.effect
+    kinds, operands = program.operands, parsed.operands
     if program.modes:
-        effect, kinds = _choose_mode(program, chosen, _count(operands))
-    if program.additions:
-        judge_additions(judge, program, chosen, invocation)
+        effect, kinds, beside = _choose_mode(program, chosen, _count(operands))
+    added = judge_additions(judge, program, chosen, invocation)
+    before = len(judge.findings)
     touched = judge_option_values(judge, parsed, program, invocation) if chosen else 0
-    if operands and kinds != _PLAIN_TEXT:
-        touched += _judge_operands(judge, kinds, operands, program, effect, invocation)
+    matched = _match_kinds(kinds, operands) if operands and kinds != _PLAIN_TEXT else []
+    writing = [one for one in (effect, *added) if one is not None and one.writes]
+    if writing:
+        matched = _match_written(judge, writing, beside, matched, invocation)
+    touched += _judge_operands(judge, matched, program, effect, invocation)
     if program.deep:
         _judge_depth(judge, program, parsed, kinds, chosen, invocation)
     if effect is None:
@@ -55,6 +61,24 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     elif not touched or not _is_told(judge, effect, before):
         judge.effect(effect, invocation.start, invocation.end)
     return parsed
+
+
+def _match_written(
+    judge: Judge,
+    writing: list[ProgramEffect],
+    beside: ProgramEffect | None,
+    matched: list[tuple[str, Argument]],
+    invocation: Invocation,
+) -> list[tuple[str, Argument]]:
+    """Return the operands of a command that writes, as such. If it is given none, it writes where it runs."""
+    deletes = any(one.deletes for one in writing)
+    named = beside is not None and beside.writes
+    written = "delete" if deletes else "sources"
+    found = [(each, one) for kind, one in matched for each in as_written(kind, written, named=named)]
+    if WRITTEN_KINDS.isdisjoint(kind for kind, _ in found):
+        here = Argument(Value("."), invocation.start, invocation.end)
+        judge_path_into(judge, "files.delete" if deletes else "files.edit", here, invocation.state)
+    return found
 
 
 def _judge_depth(
@@ -103,9 +127,8 @@ def judge_subcommand(
 ) -> None:
     """Go on with the subcommand that the first operand names."""
     chosen = names_chosen(parsed)
-    if chosen:
-        judge_additions(judge, program, chosen, invocation)
-        judge_option_values(judge, parsed, program, invocation)
+    added = judge_additions(judge, program, chosen, invocation)
+    judge_option_values(judge, parsed, program, invocation)
     rest = parsed.operands
     if not rest:
         _judge_alone(judge, program, parsed, chosen, invocation)
@@ -120,7 +143,9 @@ def judge_subcommand(
             judge.doubt(why[:120], rest[0].start, rest[0].end)
             return
         inner = rest if found.skip < 0 else inner
-    made = Invocation(found.name, inner, invocation.state, invocation.start, invocation.end, invocation.body)
+    made = Invocation(
+        found.name, inner, invocation.state, invocation.start, invocation.end, invocation.body, added
+    )
     judge_program(judge, found, made)
 
 
@@ -143,11 +168,14 @@ def _judge_alone(
 
 def judge_additions(
     judge: Judge, program: KnownProgram, chosen: frozenset[str], invocation: Invocation
-) -> None:
-    """What the options that were given add to whatever the program does besides."""
+) -> tuple[ProgramEffect, ...]:
+    """Record what the options add to whatever the program does, and return it with what was added before."""
+    added = invocation.added
     for one in program.additions:
         if not one.any_of.isdisjoint(chosen):
             judge.effect(one.effect, invocation.start, invocation.end)
+            added = (*added, one.effect)
+    return added
 
 
 def judge_option_values(
@@ -163,15 +191,14 @@ def judge_option_values(
 
 def _judge_operands(
     judge: Judge,
-    kinds: tuple[str, ...],
-    operands: tuple[Argument, ...],
+    matched: list[tuple[str, Argument]],
     program: KnownProgram,
     effect: ProgramEffect | None,
     invocation: Invocation,
 ) -> int:
     """Each operand as the kind that its place has; the number that were looked at as paths."""
     touched = 0
-    for kind, one in _match_kinds(kinds, operands):
+    for kind, one in matched:
         if kind == "extra":
             judge.doubt(f"{program.name} is given more than is understood", one.start, one.end)
         elif kind != "text":
@@ -195,11 +222,14 @@ def _fits(mode: UsageMode, chosen: frozenset[str], count: int) -> bool:
 
 def _choose_mode(
     program: KnownProgram, chosen: frozenset[str], count: int
-) -> tuple[ProgramEffect | None, tuple[str, ...]]:
+) -> tuple[ProgramEffect | None, tuple[str, ...], ProgramEffect | None]:
+    """Return what it does, the kinds of its operands, and the effect that these kinds are named for."""
     for mode in program.modes:
         if _fits(mode, chosen, count):
-            return mode.effect, program.operands if mode.operands is None else mode.operands
-    return program.effect, program.operands
+            if mode.operands is None:
+                return mode.effect, program.operands, program.effect
+            return mode.effect, mode.operands, mode.effect
+    return program.effect, program.operands, program.effect
 
 
 def may_be_several(one: Argument) -> bool:

@@ -5,7 +5,7 @@ The format is described at the top of `programs/text.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _COPIED = (
@@ -17,45 +17,14 @@ KEYS = frozenset({*_COPIED, "risk", "options", "operands", "modes", "adds", "sub
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
 KINDS = frozenset(
     {
-        "none",
-        "text",
-        "read",
-        "list",
-        "search",
-        "public",
-        "write",
-        "edit",
-        "create",
-        "delete",
-        "into",
-        "sources",
-        "document",
-        "rights",
-        "folder",
-        "suffix",
-        "copied",
-        "inventory",
-        "run",
-        "script",
-        "config",
-        "code",
-        "url",
-        "rev",
-        "sed",
-        "awk",
-        "jq",
-        "sql",
-        "module",
-        "pair",
-        "signal",
-        "socket",
-        "binding",
-        "template",
-        "project",
-        "target",
-        "setting",
+        "text", "read", "list", "search", "public", "write", "edit", "create", "delete", "into", "sources",
+        "document", "rights", "folder", "suffix", "copied", "inventory", "run", "script", "config", "code",
+        "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
+        "project", "target", "setting",
     }
-)
+)  # fmt: skip
+NO_OPERANDS = frozenset({"none", "here"})
+"""Words that stand for no operand: nothing is given; the working folder is written."""
 _RISKS = ("low", "moderate", "high")
 
 
@@ -82,7 +51,7 @@ def compile_entry(
     above: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """One program or subcommand. `above` are the names of its parents' options."""
-    raw = _inherit(name, dict(entry or {}), table)
+    raw = inherit_entry(name, dict(entry or {}), table)
     wrong = set(raw) - KEYS
     if wrong:
         raise WrongEntry(f"{name}: {', '.join(sorted(map(str, wrong)))} is not a key of a program")
@@ -109,14 +78,14 @@ def compile_entry(
     return made
 
 
-def _inherit(name: str, raw: dict[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+def inherit_entry(name: str, raw: dict[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
     """An entry that is like another one: that one's keys, under its own; options add up."""
     like = raw.pop("like", None)
     if like is None:
         return raw
     if like not in table:
         raise WrongEntry(f"{name}: there is no {like} to be like")
-    base = _inherit(like, dict(table[like] or {}), table)
+    base = inherit_entry(like, dict(table[like] or {}), table)
     merged = {**base, **raw}
     if "options" in base and "options" in raw:
         merged["options"] = f"{_joined(base['options'])} {_joined(raw['options'])}"
@@ -138,10 +107,12 @@ def _check_risk(name: str, raw: Mapping[str, Any], made: dict[str, Any]) -> None
 
 def _compile_options(name: str, text: Any) -> dict[str, list[str]]:
     """`-n,--lines=` takes a value, `--color?` may have one joined; a word after the mark says its kind."""
-    found: dict[str, list[str]] = {}
-    if text is None:
-        return found
-    for token in _joined(text).replace(chr(34), "").split():
+    return {key: [keys[0], takes, kind] for keys, takes, kind in split_options(name, text) for key in keys}
+
+
+def split_options(name: str, text: Any) -> Iterator[tuple[list[str], str, str]]:
+    """Yield the names of each option, how it takes a value, and of which kind."""
+    for token in _joined(text or "").split():
         names, takes, kind = token, "", "text"
         for mark in ("=", "?"):
             head, sign, tail = token.partition(mark)
@@ -154,16 +125,15 @@ def _compile_options(name: str, text: Any) -> dict[str, list[str]]:
         for key in keys:
             if key[:1] not in "-+" or len(key) < 2:
                 raise WrongEntry(f"{name}: {key!r} is not an option")
-            found[key] = [keys[0], takes, kind]
-    return found
+        yield keys, takes, kind
 
 
 def _compile_operands(name: str, text: Any) -> list[str]:
-    kinds = str(text).split()
+    kinds = [kind for kind in str(text).split() if kind not in NO_OPERANDS]
     for kind in kinds:
         if kind.removesuffix("*") not in KINDS:
             raise WrongEntry(f"{name}: {kind} is not a kind of operand")
-    return [] if kinds == ["none"] else kinds
+    return kinds
 
 
 def _names(name: str, text: Any, canonical: Mapping[str, str]) -> list[str]:

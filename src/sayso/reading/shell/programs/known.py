@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.shell.programs.options import Option, OptionTable
+from sayso.reading.shell.programs.shipped import load_compiled
+from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
 
-COMPILED_FILE = "compiled.json"
 NO_PROGRAMS: Mapping[str, Any] = {}
-HARMFUL_KINDS = frozenset(
-    {
-        "write",
-        "edit",
-        "create",
-        "delete",
-        "into",
-        "sources",
-        "run",
-        "command",
-        "script",
-        "config",
-        "code",
-        "sh",
-        "folder",
-        "awk",
-        "sed",
-        "url",
-        "project",
-        "target",
-        "setting",
-    }
+HARMLESS_KINDS = frozenset(
+    {"text", "read", "list", "search", "public", "rev", "jq", "document", "rights", "suffix"}
 )
 _RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
 
@@ -46,6 +26,16 @@ class ProgramEffect(msgspec.Struct, frozen=True):
     operation: str
     risk: Risk
     why: str | None = None
+
+    @property
+    def writes(self) -> bool:
+        """True if it changes files: then what the command is given is written."""
+        return self.operation.startswith("files.") and verb_of(self.operation) not in READ_VERBS
+
+    @property
+    def deletes(self) -> bool:
+        """True if the files are lost."""
+        return self.writes and verb_of(self.operation) in DELETE_VERBS
 
 
 class UsageMode(msgspec.Struct, frozen=True):
@@ -120,7 +110,7 @@ def find_shipped(name: str) -> KnownProgram | None:
 
 @functools.cache
 def _build_shipped(name: str) -> KnownProgram:
-    return build_program(name, msgspec.json.decode(_data().programs[name]))
+    return build_program(name, msgspec.json.decode(_data().entries[_data().programs[name]]))
 
 
 class _ShippedData(msgspec.Struct, frozen=True):
@@ -128,7 +118,9 @@ class _ShippedData(msgspec.Struct, frozen=True):
 
     operations: dict[str, tuple[str, str | None]]
     sets: dict[str, list[str]]
-    programs: dict[str, msgspec.Raw]
+    programs: dict[str, int]
+    """The place of each program's entry."""
+    entries: list[msgspec.Raw]
 
 
 _SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
@@ -136,7 +128,7 @@ _SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
 
 @functools.cache
 def _data() -> _ShippedData:
-    return _SHIPPED_DATA.decode(Path(__file__).with_name(COMPILED_FILE).read_bytes())
+    return _SHIPPED_DATA.decode(load_compiled())
 
 
 @functools.cache
@@ -198,8 +190,10 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         Addition(frozenset(one["with"]), build_effect(one, effect) or default_effect("shell.run"))
         for one in raw.get("adds", ())
     )
+    if parent is not None and raw.get("inherits"):
+        additions = (*parent.additions, *additions)
     modes = tuple(_build_mode(one, effect) for one in raw.get("modes", ()))
-    harmful = any(option.kind in HARMFUL_KINDS for option in named.values()) or bool(additions)
+    harmful = any(option.kind not in HARMLESS_KINDS for option in named.values()) or bool(additions)
     style = raw.get("style", parent.table.style if parent is not None else "gnu")
     table = OptionTable(
         named,
@@ -235,7 +229,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
 
 def _is_tame(mode: UsageMode) -> bool:
     kinds = {kind.removesuffix("*") for kind in mode.operands or ()}
-    return (mode.effect is None or mode.effect.risk is Risk.LOW) and kinds.isdisjoint(HARMFUL_KINDS)
+    return (mode.effect is None or mode.effect.risk is Risk.LOW) and kinds <= HARMLESS_KINDS
 
 
 def _build_mode(raw: Mapping[str, Any], base: ProgramEffect | None) -> UsageMode:

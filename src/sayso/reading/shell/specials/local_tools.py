@@ -12,7 +12,6 @@ from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
-from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge

@@ -6,12 +6,11 @@ import shlex
 from itertools import chain, islice
 from pathlib import Path
 
-from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.scripts import judge_script, pin_file
 from sayso.reading.shell.files.tasks import Task, find_tasks
-from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.specials.local_tools import judge_npx
@@ -22,7 +21,9 @@ _RUN = frozenset({"run", "run-script", "rum", "urn", "task"})
 _DIRECT = {one: one for one in ("test", "start", "stop", "restart")} | {"t": "test", "tst": "test"}
 _IN_FOLDER = frozenset({"-C", "--directory", "--prefix", "--dir", "--cwd"})
 _FROM_FILE = frozenset({"-f", "--file", "--makefile", "--justfile", "--taskfile"})
-_OF_WORKSPACES = frozenset({"-w", "--workspace", "--workspaces", "--ws", "-r", "--recursive", "-F", "--filter"})
+_OF_WORKSPACES = frozenset(
+    {"-w", "--workspace", "--workspaces", "--ws", "-r", "--recursive", "-F", "--filter"}
+)
 _MOST_PACKAGES = 200
 _Options = tuple[tuple[Option, Argument | None], ...]
 
