@@ -48,6 +48,7 @@ def make_template(folder: Path) -> Path:
     work = made / "work"
     (work / "run.sh").chmod(0o755)
     (work / "link").symlink_to("sub")
+    os.utime(work / "link", (LONG_AGO, LONG_AGO), follow_symlinks=False)
     environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for arguments in (("init", "-q", "--template="), ("add", "."), ("commit", "-q", "-m", "first")):
         if arguments[0] == "add":
@@ -106,7 +107,10 @@ def _look(home: Path) -> dict[str, tuple[int, ...]]:
             for one in entries:
                 state = one.stat(follow_symlinks=False)
                 name = f"{below}{one.name}"
-                found[name] = (state.st_mode, state.st_size, state.st_ino, state.st_mtime_ns, state.st_ctime_ns)
-                if one.is_dir(follow_symlinks=False):
+                folder = one.is_dir(follow_symlinks=False)
+                locks = folder and ".git" in name  # git locks its index while it reads it
+                times = () if locks else (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                found[name] = (state.st_mode, state.st_ino, *times)
+                if folder:
                     waiting.append(f"{name}/")
     return found
