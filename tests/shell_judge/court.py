@@ -24,9 +24,10 @@ BATCH = 250
 MOST = 12
 """Failures of one run that are made small; the others are only listed."""
 
-DIFFERENT = {"dash": re.compile(r"\$['\"]|\{[^}]*(,|\.\.)"), "zsh": re.compile(r"(?!)")}
-"""Lines whose words another shell makes in another way than bash, by which they are read: only what they start,
-change and connect to is compared."""
+OTHER_SHELL = re.compile(r"\bsh\b|dash")
+ONLY_BASH = re.compile(r"\$['\"\\]|\{[^}]*(,|\.\.)")
+"""Words that dash makes in another way than bash, by which lines are read. Where both are on a line, what it
+starts, changes and connects to is compared, and its words are not."""
 
 Commands = tuple[tuple[Argument, ...], ...]
 Reader = Callable[[str], Commands | None]
@@ -61,8 +62,18 @@ class Report(msgspec.Struct):
     lines: int = 0
     low: int = 0
     ran: dict[str, int] = {}
-    hung: int = 0
+    hung: list[tuple[str, str]] = []
+    """Lines that were ended in a shell, because they went on and on."""
     failures: list[Failure] = []
+
+    def __str__(self) -> str:
+        ran = ", ".join(f"{kind} {count:,}" for kind, count in self.ran.items())
+        told = [
+            f"{self.lines:,} lines, {self.low:,} called low ({self.low / max(1, self.lines):.1%}); run: {ran}"
+        ]
+        told += [f"{len(self.hung)} hung, {len(self.failures)} failed"]
+        told += [f"hung in {kind}: {line!r}" for kind, line in self.hung[:10]]
+        return "\n".join([*told, *map(str, self.failures)])
 
     def add(self, other: Report) -> None:
         self.lines += other.lines
@@ -107,9 +118,17 @@ class Court:
             report.ran[kind] = len(chosen)
             for first in range(0, len(chosen), BATCH):
                 self._judge_batch(kind, chosen[first : first + BATCH], report)
-            report.hung += len(shell.hung)
+            report.hung += [(kind, one) for one in shell.hung]
             shell.hung.clear()
         return report
+
+    def find_harms_of(self, kind: str, line: str, commands: Commands) -> list[str]:
+        """Run one line, and return the harm that it does."""
+        return [harm for _, harm in self.find_harms(kind, [Case(line, commands)])]
+
+    def run_unjudged(self, kind: str, line: str) -> None:
+        """Run one line, whatever it does."""
+        self._shells[kind].run([line])
 
     def _judge_batch(self, kind: str, cases: Sequence[Case], report: Report) -> None:
         known = {one.seed for one in report.failures}
@@ -127,7 +146,7 @@ class Court:
         if commands is None:
             return False
         sort = harm.split()[0]
-        return any(one.startswith(sort) for _, one in self.find_harms(kind, [Case(line, commands)]))
+        return any(one.startswith(sort) for one in self.find_harms_of(kind, line, commands))
 
     def find_harms(self, kind: str, cases: Sequence[Case]) -> list[tuple[Case, str]]:
         """Run the cases in one shell, and return those that do harm. What a batch did is traced to its line."""
@@ -137,7 +156,7 @@ class Court:
         found: list[tuple[Case, str]] = []
         for case, seen in zip(cases, events, strict=True):
             faults = [fault for one in seen if (fault := find_fault(one, case.commands, home))]
-            if kind in DIFFERENT and DIFFERENT[kind].search(case.line):
+            if (kind == "dash" or OTHER_SHELL.search(case.line)) and ONLY_BASH.search(case.line):
                 faults = [fault for fault in faults if not fault.startswith("words")]
             found += [(case, fault) for fault in sorted(faults)[:1]]
         if len(cases) == 1:

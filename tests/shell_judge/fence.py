@@ -92,7 +92,19 @@ def _fence(tools: Path, run: Path, home: Path, kind: str) -> list[str]:
     path = f"{f'/judge/tools/{awk}:' if awk else ''}/judge/tools/bin:/usr/bin:/bin"
     return [
         *("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *("--ro-bind", "/usr", "/usr", *links, *settings, "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"),
+        *(
+            "--ro-bind",
+            "/usr",
+            "/usr",
+            *links,
+            *settings,
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--tmpfs",
+            "/tmp",
+        ),
         *("--ro-bind", str(tools), "/judge/tools", "--bind", str(run), "/judge/run"),
         *("--ro-bind", str(tools / "preload"), "/etc/ld.so.preload", "--bind", str(home), str(home)),
         *("--setenv", "PATH", path, "--setenv", "HOME", str(home), "--setenv", "LC_ALL", "C.UTF-8"),

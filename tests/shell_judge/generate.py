@@ -89,7 +89,34 @@ def _words(chance: random.Random) -> str:
 def _piece(chance: random.Random) -> str:
     """A word of parts that are quoted in different ways."""
     quotes = ("{}", "'{}'", '"{}"', "\\{}", "$'{}'", '"{}', "{}'", '$"{}"')
-    texts = ("a", "b c", "$x", "$HOME", "*", "~", "{a,b}", "\\n", "\\\\", "$(echo a)", "`echo b`", "#", "=", "é", "!", "${x:-c}", "\\x41", "\\", ";", "|", ">", "", "${x", "$((1+1))", "\\\n", "$")
+    texts = (
+        "a",
+        "b c",
+        "$x",
+        "$HOME",
+        "*",
+        "~",
+        "{a,b}",
+        "\\n",
+        "\\\\",
+        "$(echo a)",
+        "`echo b`",
+        "#",
+        "=",
+        "é",
+        "!",
+        "${x:-c}",
+        "\\x41",
+        "\\",
+        ";",
+        "|",
+        ">",
+        "",
+        "${x",
+        "$((1+1))",
+        "\\\n",
+        "$",
+    )
     return "".join(
         chance.choices(quotes, (8, 5, 5, 2, 2, 0.1, 0.1, 0.3))[0].format(chance.choice(texts))
         for _ in range(chance.choice((1, 1, 2, 3)))
@@ -117,21 +144,45 @@ def _awk(chance: random.Random) -> str:
     ]
     program = chance.choice((" ", "\n", "; ")).join(rules)
     for _ in range(chance.choice((0, 0, 1, 2))):
-        program = _put_in(program, chance, ("\\\n", "\\\n", "\n", " ", "#", '"', "/", ";", "\\", "(", ")", ">", "|", "{", "}", ","))
-    options = chance.choice(("", "", "", "-F, ", "-v x=1 ", "-v 'x=\\n' ", "-F '|' ", "-f names ", "-- ", "-W posix "))
+        program = _put_in(
+            program,
+            chance,
+            ("\\\n", "\\\n", "\n", " ", "#", '"', "/", ";", "\\", "(", ")", ">", "|", "{", "}", ","),
+        )
+    options = chance.choice(
+        ("", "", "", "-F, ", "-v x=1 ", "-v 'x=\\n' ", "-F '|' ", "-f names ", "-- ", "-W posix ")
+    )
     return f"awk {options}{_quoted(program, chance)} {chance.choice(('a.txt', 'notes.txt', 'x=1 a.txt', '', '-'))}"
 
 
 def _sed(chance: random.Random) -> str:
-    script = chance.choice((";", ";", "\n", " ; ")).join(chance.choices(SED_PARTS, k=chance.choice((1, 1, 2, 3))))
+    script = chance.choice((";", ";", "\n", " ; ")).join(
+        chance.choices(SED_PARTS, k=chance.choice((1, 1, 2, 3)))
+    )
     if chance.random() < 0.4:
-        script = _put_in(script, chance, ("\\\n", "\n", "\\", ";", "}", "{", " ", "#", "/", "w", "e", "[", "]"))
+        script = _put_in(
+            script, chance, ("\\\n", "\n", "\\", ";", "}", "{", " ", "#", "/", "w", "e", "[", "]")
+        )
     option = chance.choice(("", "-n ", "-n ", "-e ", f"{chance.choice(SED_OPTIONS)} "))
     return f"sed {option}{_quoted(script, chance)} {chance.choice(('a.txt', 'notes.txt', 'a.txt b.txt', ''))}"
 
 
 def _jq(chance: random.Random) -> str:
-    option = chance.choice(("", "", "-r ", "-n ", "-c ", "--arg x y ", "--rawfile x a.txt ", "-f names ", "-L sub ", "--args ", "-s "))
+    option = chance.choice(
+        (
+            "",
+            "",
+            "-r ",
+            "-n ",
+            "-c ",
+            "--arg x y ",
+            "--rawfile x a.txt ",
+            "-f names ",
+            "-L sub ",
+            "--args ",
+            "-s ",
+        )
+    )
     return f"jq {option}{_quoted(chance.choice(JQ), chance)} data.json"
 
 
@@ -154,7 +205,7 @@ def _redirected(chance: random.Random) -> str:
 def _quoted(text: str, chance: random.Random) -> str:
     if chance.random() < 0.8:
         return "'" + text.replace("'", "'\\''") + "'"
-    for one in "\\\"$`":
+    for one in '\\"$`':
         text = text.replace(one, f"\\{one}") if chance.random() < 0.9 else text
     return f'"{text}"'
 
@@ -186,7 +237,9 @@ def _harm_after(line: str, chance: random.Random) -> str:
 def _quote(line: str, chance: random.Random) -> str:
     """Quote a part of the line."""
     first, last = sorted((chance.randint(0, len(line)), chance.randint(0, len(line))))
-    before, after = chance.choice((("'", "'"), ('"', '"'), ("$'", "'"), ("\\", ""), ("''", ""), ('"$(', ')"'), ("${x:-", "}")))
+    before, after = chance.choice(
+        (("'", "'"), ('"', '"'), ("$'", "'"), ("\\", ""), ("''", ""), ('"$(', ')"'), ("${x:-", "}"))
+    )
     return line[:first] + before + line[first:last] + after + line[last:]
 
 
@@ -209,8 +262,37 @@ def _wrap(line: str, chance: random.Random) -> str:
 def _other_case(line: str, chance: random.Random) -> str:
     """Spell a letter as an escape, or a blank as another."""
     at = chance.randint(0, max(0, len(line) - 1))
-    made = (f"$'\\x{ord(line[at]) & 255:02x}'", f"\\{line[at]}", f"'{line[at]}'", f'"{line[at]}"') if line else ("",)
+    made = (
+        (f"$'\\x{ord(line[at]) & 255:02x}'", f"\\{line[at]}", f"'{line[at]}'", f'"{line[at]}"')
+        if line
+        else ("",)
+    )
     return line[:at] + chance.choice(made) + line[at + 1 :]
+
+
+def _respell(line: str, chance: random.Random) -> str:
+    """Spell the letters of a word in several ways of quoting."""
+    words = line.split(" ")
+    at = chance.randrange(len(words))
+    spelled = (
+        "{}",
+        "{}",
+        "{}",
+        "\\{}",
+        "'{}'",
+        '"{}"',
+        "''{}",
+        '""{}',
+        "{}\\\n",
+        "$HOME{}",
+        "$((1)){}",
+        "`echo`{}",
+    )
+    words[at] = "".join(
+        chance.choices(spelled, (4, 4, 4, 3, 2, 2, 1, 1, 0.5, 0.1, 0.1, 0.1))[0].format(one)
+        for one in words[at]
+    )
+    return " ".join(words)
 
 
 MAKERS: dict[Make, float] = {
@@ -225,5 +307,5 @@ MAKERS: dict[Make, float] = {
     _scripted: 5,
     _redirected: 7,
 }
-MUTATIONS = (_noise, _continue, _harm_after, _quote, _leave_out, _swap, _wrap, _other_case)
-WEIGHTS = (5, 6, 1, 3, 3, 2, 4, 3)
+MUTATIONS = (_noise, _continue, _harm_after, _quote, _leave_out, _swap, _wrap, _other_case, _respell)
+WEIGHTS = (5, 6, 1, 3, 3, 2, 4, 2, 4)

@@ -31,11 +31,14 @@ OPENED = 0x20
 """inotify's event of a file that is opened."""
 # What a copy changes of a file is not looked at, so that git never writes its index again.
 GIT = ("-c", "user.name=judge", "-c", "user.email=judge@example.test")
-CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\ttrustctime = false\n\tcheckStat = minimal\n"
+CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\ttrustctime = false\n\tcheckStat = minimal\n"
+)
 
 
 def make_template(folder: Path) -> Path:
     """Return a home as it is before any line has run."""
+    folder.mkdir(parents=True, exist_ok=True)
     home = folder / "template"
     if home.exists():
         return home

@@ -96,14 +96,42 @@ REDIRECTIONS = (
     "> /dev/null", "2>/dev/null", "&>/dev/null", "{n}> planted", "3> planted", "<&-", ">&2", "<<< x", ">planted", "> \"planted\"",
     ">& 2", "2>&1 >/dev/null", "> /dev/null 2>&1", "&>> planted", "> >(evil)", "< <(evil)", "< <(echo)", ">!planted", ">&!planted",
 )  # fmt: skip
-JOINTS = (" ; ", "; ", " && ", " || ", " | ", "\n", " & ", "&&", "||", ";", " |& ", "\n\n", ";\n", " &\n", " |\n", " &&\n")
+JOINTS = (
+    " ; ",
+    "; ",
+    " && ",
+    " || ",
+    " | ",
+    "\n",
+    " & ",
+    "&&",
+    "||",
+    ";",
+    " |& ",
+    "\n\n",
+    ";\n",
+    " &\n",
+    " |\n",
+    " &&\n",
+)
 WRAPS = (
     "{ LINE; }", "{ LINE\n}", "(LINE)", "( LINE )", "( (LINE) )", "if LINE; then ls; fi", "if true; then LINE; fi", "! LINE", "LINE &", "time LINE",
     "while LINE; do break; done", "for i in a; do LINE; done", "case a in a) LINE;; esac", "echo \"$(LINE)\"", "echo `LINE`", "LINE | cat",
     "cat <(LINE)", "LINE #", "f() { LINE; }; f", "LINE 2>/dev/null", "true && { LINE; }", "[[ -n $(LINE) ]]", "x=$(LINE)", "\nLINE\n",
     "args $(LINE)", "args \"$(LINE)\" b", "set -- \"$(LINE)\"", "LC_ALL=C LINE", "LC_ALL=en_US.ISO-8859-1 LINE", "LANG=zh_CN.GBK; LINE",
 )  # fmt: skip
-SCRIPTED = ("sh -c", "bash -c", "dash -c", "zsh -c", "env sh -c", "nice bash -c", "xargs sh -c", "eval", "env -S", "timeout 5 sh -c")
+SCRIPTED = (
+    "sh -c",
+    "bash -c",
+    "dash -c",
+    "zsh -c",
+    "env sh -c",
+    "nice bash -c",
+    "xargs sh -c",
+    "eval",
+    "env -S",
+    "timeout 5 sh -c",
+)
 NOISE = (
     "\\\n", "\\\n", "\\\n", "\\\n", "'", '"', "\\", "$", "`", "(", ")", "{", "}", ";", "&", "|", "<", ">", "#", "!", "\n", "\t", " ", " ", "=",
     "*", "?", "[", "]", "~", "^", "%", "@", ",", "-", "+", ":", "/", ".", "$'", '$"', "$(", "${", "$((", "((", "))", "[[", "]]", "<<", "<<E", "<(", ">(",
@@ -160,8 +188,40 @@ OPTIONS = {
     "type": "ls", "ulimit": "-a", "times": "", "let": "x=1|x>planted", "declare": "-p|x=1|-n x=y", "complete": "-C evil x", "compgen": "-c|-C evil x|-W '$(evil)'|-F evil", "fc": "-l|-s", "history": "-w planted|",
 }  # fmt: skip
 """Programs, with options, subcommands and operands."""
-OPERANDS = ("a.txt", "notes.txt", "b.txt", "sub", ".", "planted", "names", "*.txt", "-", "", "", "", "src/a.py", "data.json", "'a b'")
-AWK_PATTERNS = ("", "", "", "BEGIN", "END", "NR==1", "/a/", "/>/", "$1 > 1", "($1 > 1)", "!x[$0]++", "NR > 1 && /b/", "1", "/a/,/b/", "$0 ~ \">\"")
+OPERANDS = (
+    "a.txt",
+    "notes.txt",
+    "b.txt",
+    "sub",
+    ".",
+    "planted",
+    "names",
+    "*.txt",
+    "-",
+    "",
+    "",
+    "",
+    "src/a.py",
+    "data.json",
+    "'a b'",
+)
+AWK_PATTERNS = (
+    "",
+    "",
+    "",
+    "BEGIN",
+    "END",
+    "NR==1",
+    "/a/",
+    "/>/",
+    "$1 > 1",
+    "($1 > 1)",
+    "!x[$0]++",
+    "NR > 1 && /b/",
+    "1",
+    "/a/,/b/",
+    '$0 ~ ">"',
+)
 AWK_ACTIONS = (
     "print", "print $1", "print $1, $2", 'print "a > b"', "print (1 > 2)", "print 1 > 2", 'print > "planted"', 'print $1 > "planted"',
     'print $1 >> "planted"', 'print | "evil"', 'print "x" | "evil"', 'system("evil")', '"evil" | getline', '"evil" | getline x', 'getline < "notes.txt"',
@@ -178,5 +238,49 @@ SED_PARTS = (
     "a x\\\nw planted", "s/a/b\\\nw planted/", "s/a/x\\\n/w planted", "a\\\n}\nw planted", "bx;w planted", "b x\nw planted", ":a;w planted", ":a\nw planted", "t;w planted", "}w planted", "y/a/b/w planted",
     "r a.txt;w planted", "r a.txt\nw planted", "a w planted", "i\\\nw planted", "i\\w planted", "c\\\n\\\nw planted", "s/a/b/;;p", "s/a/b/ ; p", "s/a/b/ }", "s/a/b/ #w", "1!p", "1 ! p", "0,/a/p", "/a/+1p", "1,+1p", "s\na\nb\n",
 )  # fmt: skip
-SED_OPTIONS = ("-n", "-e", "-E", "-s", "-u", "-z", "-l 5", "--posix", "--debug", "--sandbox", "-i", "-nE", "-ne", "-e p -e", "--expression", "-i.bak", "-n -i", "-Ei", "--in-place", "-f names -e", "--null-data", "-nf names -e")
-JQ = (".", ".a", ".a[]", ".b | @sh", ".a | length", "input_filename", "env", "$__prog_args", "input", "@text \"\\(.b)\"", "\"$(evil)\"", ".a[0] > 1", "limit(1; .a[])", "include \"x\"; .", "import \"x\" as x; .", "$ENV.HOME", "debug", "halt", "now", "input_line_number")
+SED_OPTIONS = (
+    "-n",
+    "-e",
+    "-E",
+    "-s",
+    "-u",
+    "-z",
+    "-l 5",
+    "--posix",
+    "--debug",
+    "--sandbox",
+    "-i",
+    "-nE",
+    "-ne",
+    "-e p -e",
+    "--expression",
+    "-i.bak",
+    "-n -i",
+    "-Ei",
+    "--in-place",
+    "-f names -e",
+    "--null-data",
+    "-nf names -e",
+)
+JQ = (
+    ".",
+    ".a",
+    ".a[]",
+    ".b | @sh",
+    ".a | length",
+    "input_filename",
+    "env",
+    "$__prog_args",
+    "input",
+    '@text "\\(.b)"',
+    '"$(evil)"',
+    ".a[0] > 1",
+    "limit(1; .a[])",
+    'include "x"; .',
+    'import "x" as x; .',
+    "$ENV.HOME",
+    "debug",
+    "halt",
+    "now",
+    "input_line_number",
+)
