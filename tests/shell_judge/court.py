@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -85,7 +86,7 @@ class Report(msgspec.Struct):
 
 
 class Court:
-    """Shells inside fences around one scratch folder. `reader` is the reading, unless a test plants another."""
+    """Shells inside fences around one scratch folder. `reader` is the reading, or what a test plants."""
 
     def __init__(self, shared: Path, folder: Path, reader: Reader | None = None) -> None:
         self.scratch = Scratch(make_template(shared), folder / "home")
@@ -137,19 +138,19 @@ class Court:
                 continue
             known.add(case.seed)
             few = sum(bool(one.small) for one in report.failures) < MOST
-            small = shrink(case.line, lambda line, harm=harm: self._still(kind, line, harm)) if few else ""
+            small = shrink(case.line, partial(self._still, kind, harm)) if few else ""
             report.failures.append(Failure(case.seed, kind, harm, case.line, small))
 
-    def _still(self, kind: str, line: str, harm: str) -> bool:
+    def _still(self, kind: str, harm: str, line: str) -> bool:
         """Return whether a line is low and does harm of the same sort."""
         commands = self._reader(line)
         if commands is None:
             return False
-        sort = harm.split()[0]
+        sort = harm.partition(" ")[0]
         return any(one.startswith(sort) for one in self.find_harms_of(kind, line, commands))
 
     def find_harms(self, kind: str, cases: Sequence[Case]) -> list[tuple[Case, str]]:
-        """Run the cases in one shell, and return those that do harm. What a batch did is traced to its line."""
+        """Run the cases in one shell, and return those that do harm. Changes are traced to their line."""
         events = self._shells[kind].run([one.line for one in cases])
         changes = self.scratch.changes()
         home = str(self.scratch.home)

@@ -1,5 +1,5 @@
-"""A fence around real shells: no network but its own loopback, no file of the machine but programs, one scratch
-folder that can be written, and a recorder in every program that starts.
+"""A fence around real shells: no network but its own loopback, no file of the machine but its programs, one
+scratch folder that can be written, and a recorder in every program that starts.
 
 Where no fence can be made there is no judge, and its tests fail: nothing runs outside.
 """
@@ -149,7 +149,8 @@ class Shell:
         process = self._start()
         (self._run / "batch").write_bytes(b"".join(map(_in_subshell, lines)))
         os.truncate(self._log, 0)
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"\n")
         process.stdin.flush()
         size = -1

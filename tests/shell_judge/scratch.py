@@ -73,8 +73,7 @@ class Scratch:
 
     def restore(self) -> None:
         """Bring every file back. The home itself stays, because shells stand in it."""
-        for name in os.listdir(self.home):
-            place = self.home / name
+        for place in self.home.iterdir():
             shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
         shutil.copytree(self._template, self.home, symlinks=True, dirs_exist_ok=True)
         watched = os.fsencode(self.home / SECRET)

@@ -25,7 +25,7 @@ FAULTS = {
     "awk '{ print $1 \\\n> \"planted\" }' a.txt": ('> "p', "awk ''"),
     "X=evil; false && X=echo; $X push; ls": ("X=evil", "false", "echo push"),
     "x=cat; { false && x=echo; }; $x ~/.ssh/id_rsa": ("x=cat", "false", "echo"),
-    "ls; [ x > planted ]; ls": ("> p"),
+    "ls; [ x > planted ]; ls": ("> p",),
 }
 """Faults that the reading had: lines, a part of them that makes the harm, and the commands that it saw."""
 
@@ -54,7 +54,7 @@ def test_a_fault_of_the_reading_is_found_and_made_small(line: str, folder: Path)
         return name_commands("ls", *named) if asked == "ls" or part in asked else None
 
     court = Court(folder / "shared", folder, read)
-    report = court.judge([(0), (1, line), (2)])
+    report = court.judge([(0, "ls"), (1, line), (2, "ls")])
     court.close()
     assert [one.seed for one in report.failures] == [1], f"{report}"
     assert part in report.failures[0].small
@@ -86,7 +86,7 @@ def test_only_the_scratch_folder_can_be_written_and_seen(court: Court, folder: P
 
 
 def test_a_line_that_hangs_is_ended_and_the_next_one_runs(court: Court, folder: Path) -> None:
-    report = court.judge([(0, "tail -f a.txt"), (1)])
+    report = court.judge([(0, "tail -f a.txt"), (1, "ls")])
     assert [line for _, line in report.hung] == ["tail -f a.txt"] * 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import PurePath
 
 from sayso.reading.shell.programs.options import Argument
@@ -39,7 +39,7 @@ def find_fault(event: Event, commands: Sequence[tuple[Argument, ...]], home: str
 def _are_said(words: Sequence[str], believed: Sequence[Argument], home: str) -> bool:
     """True if the words may be what the reading believes: what it does not know may be any words."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def fits(at: int, told: int) -> bool:
         if told == len(believed):
             return at == len(words)
