@@ -21,12 +21,17 @@ SHELLS = ("bash", "dash", "zsh")
 AWKS = ("gawk", "mawk", "busybox")
 """Each is `awk` in a run of bash; in that of busybox its `sed` is `sed` as well."""
 KINDS = (*SHELLS, *(f"bash with {one}" for one in AWKS))
-HANGS = 1.5
+HANGS = 2.5
 """Seconds without progress after which a line hangs."""
 DRIVER = "ulimit -c 0; ulimit -f 8192; while read -r _; do . /judge/run/batch; echo; done"
-ARGUMENTS = {"bash": ("--norc", "--noprofile"), "dash": (), "zsh": ("-f",)}
-LINKS = ("bin", "lib", "lib64", "sbin")
-SETTINGS = ("alternatives", "ld.so.cache", "passwd", "group", "magic")
+COMMANDS = {"bash": "bash --norc --noprofile", "dash": "dash", "zsh": "zsh -f"}
+LINKS = tuple(Path(one) for one in ("/bin", "/lib", "/lib64", "/sbin"))
+FENCE = """bwrap --unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv
+--dev /dev --proc /proc --tmpfs /tmp --ro-bind /usr /usr --ro-bind-try /etc/alternatives /etc/alternatives
+--ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind /etc/passwd /etc/passwd
+--ro-bind /etc/group /etc/group --ro-bind {tools} /judge/tools --ro-bind {tools}/preload /etc/ld.so.preload
+--bind {run} /judge/run --bind {home} {home} --setenv HOME {home} --setenv PATH {path}
+--setenv LC_ALL C.UTF-8"""
 
 
 class NoFenceError(Exception):
@@ -72,44 +77,14 @@ def _run(*command: str) -> None:
 
 
 def _fence(tools: Path, run: Path, home: Path, kind: str) -> list[str]:
-    links = [
-        part
-        for name in LINKS
-        if (root := Path("/", name)).exists()
-        for part in (
-            ("--symlink", str(root.readlink()), f"/{name}")
-            if root.is_symlink()
-            else ("--ro-bind", f"/{name}", f"/{name}")
-        )
-    ]
-    settings = [
-        part
-        for name in SETTINGS
-        if (place := f"/etc/{name}") and Path(place).exists()
-        for part in ("--ro-bind", place, place)
-    ]
+    """The command that starts a shell of this kind inside its fence."""
     shell, _, awk = kind.partition(" with ")
-    path = f"{f'/judge/tools/{awk}:' if awk else ''}/judge/tools/bin:/usr/bin:/bin"
-    return [
-        *("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *(
-            "--ro-bind",
-            "/usr",
-            "/usr",
-            *links,
-            *settings,
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--tmpfs",
-            "/tmp",
-        ),
-        *("--ro-bind", str(tools), "/judge/tools", "--bind", str(run), "/judge/run"),
-        *("--ro-bind", str(tools / "preload"), "/etc/ld.so.preload", "--bind", str(home), str(home)),
-        *("--setenv", "PATH", path, "--setenv", "HOME", str(home), "--setenv", "LC_ALL", "C.UTF-8"),
-        *("--chdir", str(home / "work"), shell, *ARGUMENTS[shell], "-c", DRIVER),
-    ]
+    before = f"/judge/tools/{awk}:" if awk else ""
+    places = {"tools": tools, "run": run, "home": home, "path": f"{before}/judge/tools/bin:/usr/bin:/bin"}
+    links = [f"--symlink {one.readlink()} {one}" for one in LINKS if one.is_symlink()]
+    links += [f"--ro-bind-try {one} {one}" for one in LINKS if not one.is_symlink()]
+    words = [*FENCE.split(), *" ".join(links).split(), *COMMANDS[shell].split()]
+    return [*(one.format(**places) for one in words), "-c", DRIVER]
 
 
 class Shell:
