@@ -15,7 +15,7 @@ from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.budget import share_budget
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.read import read_line
-from tests.shell_judge.fence import KINDS, SHELLS, Shell, build_tools
+from tests.shell_judge.fence import KINDS, SHELLS, Event, Shell, build_tools
 from tests.shell_judge.scratch import Scratch, make_template
 from tests.shell_judge.shrink import shrink
 from tests.shell_judge.words import find_fault
@@ -88,11 +88,13 @@ class Report(msgspec.Struct):
 class Court:
     """Shells inside fences around one scratch folder. `reader` is the reading, or what a test plants."""
 
-    def __init__(self, shared: Path, folder: Path, reader: Reader | None = None) -> None:
+    def __init__(
+        self, shared: Path, folder: Path, reader: Reader | None = None, kinds: Sequence[str] = KINDS
+    ) -> None:
         self.scratch = Scratch(make_template(shared), folder / "home")
         home = str(self.scratch.home)
         tools = build_tools(shared)
-        self._shells = {kind: Shell(tools, folder / "runs", self.scratch.home, kind) for kind in KINDS}
+        self._shells = {kind: Shell(tools, folder / "runs", self.scratch.home, kind) for kind in kinds}
         self._where = CallFolders(f"{home}/work", f"{home}/work", home)
         self._policy = load_text(POLICY)
         self._reader = reader or self.read
@@ -150,30 +152,46 @@ class Court:
         return any(one.startswith(sort) for one in self.find_harms_of(kind, line, commands))
 
     def find_harms(self, kind: str, cases: Sequence[Case]) -> list[tuple[Case, str]]:
-        """Run the cases in one shell, and return those that do harm. Changes are traced to their line."""
+        """Run the cases in one shell, and return those that do harm, each seen again by itself."""
         events = self._shells[kind].run([one.line for one in cases])
         changes = self.scratch.changes()
-        home = str(self.scratch.home)
-        found: list[tuple[Case, str]] = []
-        for case, seen in zip(cases, events, strict=True):
-            faults = [fault for one in seen if (fault := find_fault(one, case.commands, home))]
-            if (kind == "dash" or OTHER_SHELL.search(case.line)) and ONLY_BASH.search(case.line):
-                faults = [fault for fault in faults if not fault.startswith("words")]
-            found += [(case, fault) for fault in sorted(faults)[:1]]
+        faults = [
+            (case, fault)
+            for case, seen in zip(cases, events, strict=True)
+            for fault in sorted(self._find_faults(kind, case, seen, case.commands))[:1]
+        ]
         if len(cases) == 1:
-            return found + [(cases[0], change) for change in changes]
-        guilty = {case.seed for case, _ in found}
-        found = [harm for case, _ in found for harm in self.find_harms(kind, [case])]
+            return faults + [(cases[0], change) for change in changes]
+        found = [harm for case, _ in faults for harm in self.find_harms(kind, [case])]
         if changes:
-            rest = [one for one in cases if one.seed not in guilty]
-            found += self._trace(kind, rest)
-        return found
+            guilty = {case.seed for case, _ in faults}
+            found += self._trace(kind, [one for one in cases if one.seed not in guilty])
+        return found or self._find_unexplained(kind, cases, events, changes)
+
+    def _find_faults(self, kind: str, case: Case, events: list[Event], commands: Commands) -> list[str]:
+        home = str(self.scratch.home)
+        faults = [fault for one in events if (fault := find_fault(one, commands, home))]
+        if (kind == "dash" or OTHER_SHELL.search(case.line)) and ONLY_BASH.search(case.line):
+            return [fault for fault in faults if not fault.startswith("words")]
+        return faults
 
     def _trace(self, kind: str, cases: Sequence[Case]) -> list[tuple[Case, str]]:
         """Find the lines that change files among several."""
         half = len(cases) // 2
         parts = [part for part in (cases[:half], cases[half:]) if part]
         return [one for part in parts for one in self.find_harms(kind, part)]
+
+    def _find_unexplained(
+        self, kind: str, cases: Sequence[Case], events: list[list[Event]], changes: list[str]
+    ) -> list[tuple[Case, str]]:
+        """Harm that no line does by itself. What a line left behind may start during the next ones."""
+        every = tuple(command for one in cases for command in one.commands)
+        late = [
+            (case, f"once: {fault}")
+            for case, seen in zip(cases, events, strict=True)
+            for fault in self._find_faults(kind, case, seen, every)
+        ]
+        return late + [(cases[0], f"once, from this line on: {change}") for change in changes]
 
 
 def _uses_language(line: str) -> bool:

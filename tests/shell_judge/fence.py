@@ -6,6 +6,7 @@ Where no fence can be made there is no judge, and its tests fail: nothing runs o
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import shutil
@@ -23,8 +24,10 @@ AWKS = ("gawk", "mawk", "busybox")
 KINDS = (*SHELLS, *(f"bash with {one}" for one in AWKS))
 HANGS = 2.5
 """Seconds without progress after which a line hangs."""
-DRIVER = "ulimit -c 0; ulimit -f 8192; while read -r _; do . /judge/run/batch; echo; done"
-COMMANDS = {"bash": "bash --norc --noprofile", "dash": "dash", "zsh": "zsh -f"}
+LIMITS = b"ulimit -c 0; ulimit -f 8192\n"
+PIPE = 1 << 20
+"""Bytes that a batch of lines fits into, so that writing it never waits."""
+COMMANDS = {"bash": "bash --norc --noprofile -s", "dash": "dash -s", "zsh": "zsh -f -s"}
 LINKS = tuple(Path(one) for one in ("/bin", "/lib", "/lib64", "/sbin"))
 FENCE = """bwrap --unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv
 --dev /dev --proc /proc --tmpfs /tmp --ro-bind /usr /usr --ro-bind-try /etc/alternatives /etc/alternatives
@@ -84,7 +87,7 @@ def _fence(tools: Path, run: Path, home: Path, kind: str) -> list[str]:
     links = [f"--symlink {one.readlink()} {one}" for one in LINKS if one.is_symlink()]
     links += [f"--ro-bind-try {one} {one}" for one in LINKS if not one.is_symlink()]
     words = [*FENCE.split(), *" ".join(links).split(), *COMMANDS[shell].split()]
-    return [*(one.format(**places) for one in words), "-c", DRIVER]
+    return [one.format(**places) for one in words]
 
 
 class Shell:
@@ -104,6 +107,9 @@ class Shell:
             self._log.write_bytes(b"")
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=pipe)
+            assert self._process.stdin is not None
+            fcntl.fcntl(self._process.stdin, fcntl.F_SETPIPE_SZ, PIPE)
+            self._process.stdin.write(LIMITS)
         return self._process
 
     def stop(self) -> None:
@@ -122,11 +128,10 @@ class Shell:
 
     def _run_until_one_hangs(self, lines: Sequence[str]) -> list[list[Event]]:
         process = self._start()
-        (self._run / "batch").write_bytes(b"".join(map(_in_subshell, lines)))
         os.truncate(self._log, 0)
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(b"\n")
+        process.stdin.write(b"".join(map(_in_subshell, lines)) + b"echo\n")
         process.stdin.flush()
         size = -1
         while not select.select([process.stdout], [], [], HANGS)[0]:
@@ -145,6 +150,7 @@ class Shell:
 
 
 def _in_subshell(line: str) -> bytes:
+    """The line as the shell reads it: in no file and no loop, so that `return` and `break` do nothing."""
     quoted = line.replace("\0", "").replace("'", "'\\''").encode(errors="surrogateescape")
     marked = b"printf 'L\\000' >>/judge/run/log\n( cd ~/work; ulimit -t 1; eval '" + quoted
     return marked + b"'\nwait ) </dev/null >/dev/null 2>&1\n"

@@ -26,6 +26,9 @@ FAULTS = {
     "X=evil; false && X=echo; $X push; ls": ("X=evil", "false", "echo push"),
     "x=cat; { false && x=echo; }; $x ~/.ssh/id_rsa": ("x=cat", "false", "echo"),
     "ls; [ x > planted ]; ls": ("> p",),
+    "ls; [ a || evil ]": ("|| e",),
+    "cat <<E\nE;echo '\nE\nevil #'; ls": ("#'", "cat", "echo"),
+    "ls; find sub '-d'\\elete": ("-d", "find sub -d elete"),
 }
 """Faults that the reading had: lines, a part of them that makes the harm, and the commands that it saw."""
 
@@ -53,7 +56,7 @@ def test_a_fault_of_the_reading_is_found_and_made_small(line: str, folder: Path)
     def read(asked: str) -> Commands | None:
         return name_commands("ls", *named) if asked == "ls" or part in asked else None
 
-    court = Court(folder / "shared", folder, read)
+    court = Court(folder / "shared", folder, read, ["bash"])
     report = court.judge([(0, "ls"), (1, line), (2, "ls")])
     court.close()
     assert [one.seed for one in report.failures] == [1], f"{report}"
@@ -85,9 +88,12 @@ def test_only_the_scratch_folder_can_be_written_and_seen(court: Court, folder: P
     assert beside.read_text() == "as it was"
 
 
-def test_a_line_that_hangs_is_ended_and_the_next_one_runs(court: Court, folder: Path) -> None:
-    report = court.judge([(0, "tail -f a.txt"), (1, "ls")])
-    assert [line for _, line in report.hung] == ["tail -f a.txt"] * 3
+def test_a_line_that_hangs_is_ended_and_the_next_one_runs(folder: Path) -> None:
+    court = Court(folder / "shared", folder, lambda _: name_commands("tail -f a.txt"), ["dash"])
+    report = court.judge([(0, "tail -f a.txt"), (1, "evil")])
+    court.close()
+    assert report.hung == [("dash", "tail -f a.txt")]
+    assert report.failures[-1].harm == "program evil was started: ('/judge/tools/bin/evil',)"
 
 
 def test_without_a_fence_nothing_is_judged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
