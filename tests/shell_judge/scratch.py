@@ -18,6 +18,10 @@ FILES = {
     "work/src/a.py": "print(1)\n",
     "work/src/b.py": "# TODO\n",
     "work/sub/c.txt": "c\n",
+    "work/sub/args": "#!/bin/sh\n",
+    "work/sub/.zshenv": "evil\n",
+    "work/sub/.gitconfig": "[core]\n\tfsmonitor = evil\n\tpager = evil\n",
+    "work/sub/git/config": "[core]\n\tfsmonitor = evil\n",
     "work/odd/two words": "2\n",
     "work/odd/-n": "n\n",
     "work/odd/$(evil)": "e\n",
@@ -49,7 +53,8 @@ def make_template(folder: Path) -> Path:
         place.write_text(text)
         os.utime(place, (LONG_AGO, LONG_AGO))
     work = made / "work"
-    (work / "run.sh").chmod(0o755)
+    for name in ("run.sh", "sub/args"):
+        (work / name).chmod(0o755)
     (work / "link").symlink_to("sub")
     os.utime(work / "link", (LONG_AGO, LONG_AGO), follow_symlinks=False)
     environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}

@@ -14,6 +14,8 @@ CHILDREN = {
     "git": {"git"},
 }
 """Programs that others start by themselves, whatever their words."""
+INSTALLED = ("/usr/", "/bin/", "/sbin/", "/judge/")
+"""Where programs are that a bare name means."""
 
 
 def find_fault(event: Event, commands: Sequence[tuple[Argument, ...]], home: str) -> str | None:
@@ -24,12 +26,17 @@ def find_fault(event: Event, commands: Sequence[tuple[Argument, ...]], home: str
     if len(words) > 1 and words[0] == words[1]:
         words = words[1:]  # a script: its interpreter is told its name
     name = PurePath(words[0]).name
-    named = [one for one in commands if one and PurePath(one[0].text or "").name == name]
+    found = words[0].startswith(INSTALLED)
+    named = [
+        one
+        for one in commands
+        if one and one[0].text and PurePath(one[0].text).name == name and (found or "/" in one[0].text)
+    ]
     if not named:
         parents = (PurePath(one[0].text or "").name for one in commands if one)
         if any(name in CHILDREN.get(parent, ()) for parent in parents):
             return None
-        return f"program {name} was started: {words!r}"
+        return f"program {name if found else words[0]} was started: {words!r}"
     if any(_are_said(words[1:], one[1:], home) for one in named):
         return None
     said = " or ".join(repr([each.text for each in one]) for one in named[:3])
