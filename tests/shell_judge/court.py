@@ -18,7 +18,7 @@ from sayso.reading.shell.read import read_line
 from tests.shell_judge.fence import KINDS, SHELLS, Event, Shell, build_tools
 from tests.shell_judge.scratch import Scratch, make_template
 from tests.shell_judge.shrink import shrink
-from tests.shell_judge.words import find_fault
+from tests.shell_judge.words import find_fault, is_null_command
 
 POLICY = "extends: [coding]\nprograms:\n  args: {is: files.read, operands: text*}\n"
 BATCH = 250
@@ -170,7 +170,8 @@ class Court:
 
     def _find_faults(self, kind: str, case: Case, events: list[Event], commands: Commands) -> list[str]:
         home = str(self.scratch.home)
-        faults = [fault for one in events if (fault := find_fault(one, commands, home))]
+        judged = [one for one in events if kind != "zsh" or not is_null_command(one)]
+        faults = [fault for one in judged if (fault := find_fault(one, commands, home))]
         if (kind == "dash" or OTHER_SHELL.search(case.line)) and ONLY_BASH.search(case.line):
             return [fault for fault in faults if not fault.startswith("words")]
         return faults

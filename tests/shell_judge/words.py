@@ -14,6 +14,7 @@ CHILDREN = {
     "git": {"git"},
 }
 """Programs that others start by themselves, whatever their words."""
+NULL_COMMANDS = {(f"/usr/bin/{name}",) for name in ("cat", "more", "pager")}
 INSTALLED = ("/usr/", "/bin/", "/sbin/", "/judge/")
 """Where programs are that a bare name means."""
 
@@ -41,6 +42,11 @@ def find_fault(event: Event, commands: Sequence[tuple[Argument, ...]], home: str
         return None
     said = " or ".join(repr([each.text for each in one]) for one in named[:3])
     return f"words {words!r} were passed, {said} were read"
+
+
+def is_null_command(event: Event) -> bool:
+    """True for what zsh runs where a command is a mere redirection: `cat` or `more`, without words."""
+    return event.kind == "E" and event.words in NULL_COMMANDS
 
 
 def _are_said(words: Sequence[str], believed: Sequence[Argument], home: str) -> bool:
