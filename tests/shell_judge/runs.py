@@ -13,7 +13,7 @@ from tests.shell_judge.court import Court, Report
 from tests.shell_judge.generate import make_line
 from tests.shell_judge.proofs import prove_recorders
 
-CHUNK = 2_000
+CHUNK = 10_000
 
 
 class Chunk(msgspec.Struct, frozen=True):

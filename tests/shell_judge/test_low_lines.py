@@ -9,7 +9,7 @@ import pytest
 from tests.shell_judge.fence import KINDS
 from tests.shell_judge.runs import judge_seeds
 
-LINES, PARTS = (1_000_000, 200) if os.environ.get("SAYSO_ALL") else (20_000, 10)
+LINES, PARTS = (1_000_000, 100) if os.environ.get("SAYSO_ALL") else (20_000, 10)
 EACH = LINES // PARTS
 LEAST = 0.25
 """The share of lines that must be called low, for the judge to see much of the reading."""
