@@ -1,7 +1,7 @@
 # Everything here works on a fresh clone with Python 3.11 or newer and make: what is needed goes into .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help run fast test test-all warm chromium lint format bench mutants clean
+.PHONY: help run fast test test-all warm chromium shells lint format bench mutants clean
 .SUFFIXES:
 .NOTPARALLEL:
 
@@ -42,7 +42,7 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 # Checks of the linters themselves: each of their tests starts one.
 not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
 
-test: warm lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
+test: warm lint chromium shells .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@sh tools/in_memory.sh $(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
@@ -64,11 +64,23 @@ chromium:
 	@missing=; for one in $(browsers); do command -v $$one >/dev/null || missing="$$missing $$one"; done; \
 	if [ -n "$$CHROMIUM" ] || [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  $(say) "installing$$missing"; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing; } \
-	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) "$$missing could not be installed" >&2; }; \
+	  $(install_missing); \
 	elif command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then :; \
 	else $(say) 'chromium is not here: the tests of the page are SKIPPED (apt-get install chromium)' >&2; fi
+
+# The shells that judge the reading of command lines (tests/shell_judge), and the fence that they run in. Each
+# program is named, and its package where that is called otherwise. Without them those tests fail.
+judges := zsh dash gawk mawk busybox jq bwrap=bubblewrap cc=build-essential
+shells:
+	@missing=; for one in $(judges); do command -v $${one%%=*} >/dev/null || missing="$$missing $${one#*=}"; done; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  $(install_missing); \
+	else $(say) "real shells cannot judge command lines, their tests FAIL (apt-get install$$missing)" >&2; fi
+
+install_missing = $(say) "installing$$missing"; \
+  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing; } \
+    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) "$$missing could not be installed" >&2; }
 
 test-all: export SAYSO_ALL := 1
 test-all: $(agents) test ## the same, the property suites with 1,000,000 cases and every coding agent

@@ -21,7 +21,7 @@ from sayso.reading.paths import own_places
 from tests.support.warm_starts import WarmProcess
 
 EMBEDDED = ("memory", "sqlite")
-LONG = ("crash", "property", "contract", "e2e", "service", "browser")
+LONG = ("shell_judge", "crash", "property", "contract", "e2e", "service", "browser")
 """The folders whose single tests take longest. They begin first: no core waits for the last of them."""
 
 WARM = (
