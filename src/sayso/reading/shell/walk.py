@@ -13,7 +13,12 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.assignments import judge_assignments, judge_secret_names, set_loop_variable
+from sayso.reading.shell.commands.assignments import (
+    is_hook,
+    judge_assignments,
+    judge_secret_names,
+    set_loop_variable,
+)
 from sayso.reading.shell.commands.redirect import judge_redirection
 from sayso.reading.shell.commands.usage import judge_program
 from sayso.reading.shell.files.guard import OWN
@@ -111,6 +116,9 @@ def walk_command(judge: Judge, command: Command, state: ShellState) -> None:
     else:  # a function may take a program's name; its commands count where it is called
         state.functions[command.name] = command
         judge.effect(default_effect("shell.inspect"), command.start, command.end)
+        if is_hook(command.name):
+            judge.doubt("a shell calls this function by itself", command.start, command.end)
+            state.changed = "an earlier function may be called by the shell itself"
 
 
 def _walk_compound(judge: Judge, command: Compound, state: ShellState) -> None:
@@ -242,7 +250,9 @@ def _walk_redirections(judge: Judge, several: tuple[Redirection, ...], state: Sh
 def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
     body = state.input
     if command.redirections:
-        body = _walk_redirections(judge, command.redirections, state) or body
+        given = _walk_redirections(judge, command.redirections, state)
+        body = given if body is None or given is None else Value(None)  # zsh reads from both
+        body = body or state.input
     for one in command.assignments:
         inner = [_value(judge, each, state) for each in one.inner]
         value = Value(None) if one.value is None else _value(judge, one.value, state)
@@ -285,6 +295,8 @@ def _expand(judge: Judge, word: Word, state: ShellState, *, shown: bool) -> Iter
     else:
         for each in spread_braces(word) if "{" in word.text else (word,):
             value = _value(judge, each, state, shown=shown)
+            if value.text == "" and not any(getattr(part, "quoted", True) for part in each.parts):
+                continue  # an empty value without quotes is no word
             named = value.vetted and value.prefix == "./"
             if value.text is None and not named and may_become_several(each, state):
                 value = msgspec.structs.replace(value, splits=True)

@@ -84,6 +84,8 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
                 continue
             if index == 0 and part.text[:1] == "~":
                 home = True
+            elif part.text[:1] == "~" and not "".join(known[:-1]):
+                return Value(None)  # zsh takes it for the beginning
             if _EXTENDED.search(part.text):
                 return Value(None, odd="a pattern in it is not understood")
             wild = wild or _WILD.search(part.text) is not None

@@ -21,6 +21,9 @@ _RISKY = lazy_pattern(
     r"|.*(?:CONF|RC)|.*(?:_|^)(?:PROGRAM|EXEC|SHELL|HOOKS?|STARTUP|INIT|RC|LIB|LIBRARY|PLUGINS?|LOADER)"
 )
 
+_HOOK = lazy_pattern(
+    r"TRAP[A-Z0-9]+|chpwd|precmd|preexec|periodic|zshexit|zshaddhistory|zsh_\w+|command_not_found_handler?"
+)
 _SECRET_NAME = lazy_pattern(
     r"\$\{?!?([A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)[A-Z0-9_]*)"
 )
@@ -38,6 +41,11 @@ def judge_secret_names(judge: Judge, word: Word, state: ShellState) -> None:
         if known is None or (known.text is None and not known.choices):
             why = f"it shows {match[1][:60]}, which holds a secret"
             judge.record("secrets.read", Risk.HIGH, why, word.start, word.end)
+
+
+def is_hook(name: str) -> bool:
+    """Return whether a shell calls a function of this name by itself."""
+    return _HOOK.fullmatch(name) is not None
 
 
 def is_risky(name: str) -> bool:
@@ -93,6 +101,9 @@ def judge_assignments(
     elif value.odd is not None or any(each.odd for each in inner):
         judge.doubt(value.odd or "an assignment is not understood", start, end)
     elif not command.words:
+        if value.home and value.text is not None:  # an assignment expands its tilde, quotes or not later
+            known = value.text == "~" or value.text.startswith("~/")
+            value = Value(judge.where.home + value.text[1:]) if known else Value(None)
         state.assign(name, value)
         judge.effect(default_effect("shell.inspect"), start, end)
     elif name not in named_set("harmless_variables") and command.words[0].value not in named_set(

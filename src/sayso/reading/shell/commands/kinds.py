@@ -25,12 +25,13 @@ from sayso.reading.shell.value import Value
 _PATHS = {
     "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",
     "edit": "files.edit", "create": "files.create", "delete": "files.delete", "folder": "files.list",
+    "named": "files.write",
 }  # fmt: skip
 _LENDS_RIGHTS = lazy_pattern(r"^0*[2-7][0-7]{3}$|[+=][rwxXt]*s")
 _OWN_PATTERN = lazy_pattern(r"[*?{]")
 _BRACES = lazy_pattern(r"\{[^{}]*\}")
 _INTO = {"into": "files.write", "sources": "files.edit"}
-WRITTEN_KINDS = frozenset({"write", "edit", "create", "delete", "copied", "pair", *_INTO})
+WRITTEN_KINDS = frozenset({"write", "named", "edit", "create", "delete", "copied", "pair", *_INTO})
 _READ_KINDS = frozenset({"read", "list", "search", "public", "document"})
 RUN_KINDS = frozenset({"project", "target", "script", "module"})
 
@@ -73,6 +74,8 @@ def judge_kind(
     """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
     operation = _PATHS.get(kind)
     if operation is not None:
+        if kind == "named" and value.text == "-":
+            value = Argument(Value("./-"), value.start, value.end)
         if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
             operation = effect.operation
         judge_path(judge, operation, value, invocation.state)

@@ -8,6 +8,13 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import CannotTell
 
 MAX_DEPTH = 40
+WORDS = frozenset(
+    {"word", "variable_name", "extglob_pattern", "regex", "number", "raw_string", "ansi_c_string", "string",
+     "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
+     "brace_expression", "concatenation"}
+)  # fmt: skip
+"""The kinds of nodes that are words, or parts of them."""
+_ENDS_WITH_WORD = frozenset({"command_name", "variable_assignment", "file_redirect", "herestring_redirect"})
 _BLANK = lazy_pattern(r"[ \t\n]*")
 
 
@@ -35,9 +42,12 @@ class SyntaxNodeReader:
 
     def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
         """Between nodes, and before and after them, stands nothing but white space."""
-        here, source = start, self.source
+        here, source, before = start, self.source, None
         for node in nodes:
             first = node.start_byte
+            if before is not None and first == before.end_byte and _touch(before.type, node.type):
+                raise CannotTell("where one word ends and the next begins is not sure", *self.span(node))
+            before = node
             if first > here and (between := source[here:first]) != b" " and has_gap(between.decode()):
                 raise CannotTell("a part of it was not read", self.at(here), self.at(first))
             last = node.end_byte
@@ -50,6 +60,13 @@ class SyntaxNodeReader:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.fail("it is too long or too deeply nested to be read", node)
+
+
+def _touch(before: str, after: str) -> bool:
+    """Return whether these are two words for the grammar and one for a shell, where nothing is between."""
+    if after.endswith("_redirect"):
+        return before == "number"
+    return after in WORDS and (before in WORDS or before in _ENDS_WITH_WORD)
 
 
 def named_children(node: Any) -> list[Any]:

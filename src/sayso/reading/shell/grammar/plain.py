@@ -118,7 +118,7 @@ class _PlainReader(msgspec.Struct, gc=False):
 
 def parse_plain(line: str) -> Sequence | None:
     """The syntax of a line of plain words; None if it is not one."""
-    if "\n" in line or not line.isascii():
+    if not line.isprintable() or not line.isascii():
         return None
     match, reader = _TOKEN.match, _PlainReader()
     here, size = 0, len(line.rstrip(" "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sayso.reading.shell.grammar.syntax import (
@@ -38,6 +39,7 @@ class RedirectionReader(WordReader):
         children = node.children
         body: Word | None = None
         quoted, joiner = False, ""
+        self.check_document(children)
         for one in children:
             kind = one.type
             if kind in ("<<", "<<-", "heredoc_end", "file_descriptor"):
@@ -61,6 +63,20 @@ class RedirectionReader(WordReader):
         if body is None:
             body = Word("", *self.span(node)[1:], self.at(node.end_byte), "")
         return Redirection("<<", None, body, *self.span(node))
+
+    def check_document(self, children: list[Any]) -> None:
+        """Check that the grammar ends a here-document where a shell does: at the first such line."""
+        named = {one.type: one for one in children}
+        first, body, end = (named.get(f"heredoc_{one}") for one in ("start", "body", "end"))
+        if first is None or end is None:
+            return
+        delimiter = re.sub(r"['\"\\]", "", self.text(first.start_byte, first.end_byte))
+        start = end.start_byte if body is None else body.start_byte
+        rest = self.source.find(b"\n", end.end_byte)
+        whole = self.text(start, len(self.source) if rest < 0 else rest)
+        lines = [one.lstrip("\t") if "<<-" in named else one for one in whole.split("\n")]
+        if delimiter not in lines or lines.index(delimiter) != len(lines) - 1:
+            raise self.fail("where a here-document ends is not sure", end)
 
     def heredoc_body(self, node: Any, quoted: bool) -> Word:
         start, end = self.span(node)

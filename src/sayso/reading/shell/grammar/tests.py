@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sayso.reading.shell.grammar.nodes import WORDS
 from sayso.reading.shell.grammar.syntax import (
     Compound,
     Pipeline,
@@ -14,7 +15,7 @@ from sayso.reading.shell.grammar.syntax import (
     Variable,
     Word,
 )
-from sayso.reading.shell.grammar.words import WORDS, WordReader
+from sayso.reading.shell.grammar.words import WordReader
 
 _COMPUTES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _TEST_NODES = frozenset(

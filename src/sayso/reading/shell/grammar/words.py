@@ -8,7 +8,7 @@ from typing import Any
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.escapes import read_ansi, unescape, unescape_in_quotes
-from sayso.reading.shell.grammar.nodes import SyntaxNodeReader, named_children
+from sayso.reading.shell.grammar.nodes import WORDS, SyntaxNodeReader, named_children
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
     Literal,
@@ -232,4 +232,3 @@ _PARTS: dict[str, Callable[[WordReader, Any], tuple[Part, ...]]] = {
     "arithmetic_expansion": WordReader.arithmetic,
     "brace_expression": WordReader.braces,
 }
-WORDS = frozenset({*_PARTS, "concatenation"})

@@ -17,9 +17,9 @@ KEYS = frozenset({*_COPIED, "risk", "options", "operands", "modes", "adds", "sub
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
 KINDS = frozenset(
     {
-        "text", "read", "list", "search", "public", "write", "edit", "create", "delete", "into", "sources",
-        "document", "rights", "folder", "suffix", "copied", "inventory", "run", "script", "config", "code",
-        "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
+        "text", "read", "list", "search", "public", "write", "named", "edit", "create", "delete", "into",
+        "sources", "document", "rights", "folder", "suffix", "copied", "inventory", "run", "script", "config",
+        "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
         "project", "target", "setting",
     }
 )  # fmt: skip

@@ -152,6 +152,8 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
             judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
             invocation.state.changed = "an earlier command changed a variable that is not known"
             continue
+        if "[" in text:
+            judge.doubt("a name in it is computed", one.start, one.end)
         if waits:
             names += [(text, one)] if waits == "a" else []
             waits = ""

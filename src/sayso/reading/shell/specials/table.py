@@ -23,7 +23,7 @@ from sayso.reading.shell.specials.tar import judge_tar
 from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
 from sayso.reading.shell.specials.xargs import judge_xargs
 
-Special = Callable[["Judge", "KnownProgram", "Invocation"], None]
+Special = Callable[[Judge, KnownProgram, Invocation], object]
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,

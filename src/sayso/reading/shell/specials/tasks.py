@@ -14,23 +14,28 @@ from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.specials.local_tools import judge_npx
+from sayso.reading.shell.specials.tools import judge_project_code
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import Value
 
-_RUN = frozenset({"run", "run-script", "rum", "urn", "task"})
+_RUN = {"deno": {"task"}, "": {"run", "run-script", "rum", "urn"}}
+_OF_NODE = frozenset({"npm", "cnpm", "yarn", "pnpm"})
 _DIRECT = {one: one for one in ("test", "start", "stop", "restart")} | {"t": "test", "tst": "test"}
 _IN_FOLDER = frozenset({"-C", "--directory", "--prefix", "--dir", "--cwd"})
 _FROM_FILE = frozenset({"-f", "--file", "--makefile", "--justfile", "--taskfile"})
 _OF_WORKSPACES = frozenset(
     {"-w", "--workspace", "--workspaces", "--ws", "-r", "--recursive", "-F", "--filter"}
 )
+_MAY_RUN_CODE = frozenset({"yarn", "pnpm"})
+"""Runners that load code which their own settings name, whatever they are asked for."""
 _MOST_PACKAGES = 200
 _Options = tuple[tuple[Option, Argument | None], ...]
 
 
 def judge_tasks(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge a task runner by its data, and by the command lines of the tasks that it is asked for."""
-    parsed = judge_by_data(judge, program, invocation)
+    judge_words = judge_project_code if program.name in _MAY_RUN_CODE else judge_by_data
+    parsed = judge_words(judge, program, invocation)
     if not program.subcommands:
         _read_tasks(judge, program.name, parsed.operands, (), parsed.options, invocation)
         return
@@ -56,10 +61,10 @@ def _find_name(program: KnownProgram, parsed: ParsedOptions) -> tuple[tuple[Argu
     words, options = parsed.operands, parsed.options
     order = words[0].text if words else None
     below = program.subcommand(order) if order else None
-    if order in _RUN and below is not None:
+    if order in _RUN.get(program.name, _RUN[""]) and below is not None:
         inner = parse_options(below.table, words[1:])
         return inner.operands, (*options, *inner.options)
-    if order in _DIRECT:
+    if order in _DIRECT and program.name in _OF_NODE:
         return (Argument(Value(_DIRECT[order]), words[0].start, words[0].end), *words[1:]), options
     return (words, options) if words and below is None else None
 

@@ -15,7 +15,7 @@ from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
 
@@ -75,14 +75,15 @@ def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
             judge.record("system.change", Risk.HIGH, "sets the clock", one.start, one.end)
 
 
-def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """A program that runs code which files of the project name, whatever it is asked for."""
+def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
+    """Judge a program that runs code which files of the project name, whatever it is asked for."""
     before = len(judge.findings)
-    judge_by_data(judge, program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
         judge.record(
             "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
         )
+    return parsed
 
 
 def _by_file(*files: str) -> dict[str, str]:
