@@ -6,16 +6,14 @@ A patch is read with the files it changes, so that each of them is judged.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import MalformedRequest
+from sayso.reading.paths.finding.path_arguments import read_patches_in
 
 PATCH = "apply_patch"
-_FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
-_DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 
 
 def text_of(payload: Mapping[str, Any], *names: str) -> str:
@@ -75,12 +73,11 @@ def read_tool(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_call(tool: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Return tool and arguments; those of a patch with the files it changes, and whether it removes any."""
-    if tool != PATCH:
-        return {"tool": tool, "args": args}
-    text = "\n".join(value for value in args.values() if isinstance(value, str))
-    found = {"paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
-    return {"tool": tool, "args": {**args, **found}}
+    """Return tool and arguments; those of a patch with the files it changes, for people to see."""
+    if tool == PATCH:
+        files = (file.path for _, found in read_patches_in(args) for file in found.files)
+        args = {**args, "paths": list(dict.fromkeys(files))}
+    return {"tool": tool, "args": args}
 
 
 def first_root(payload: Mapping[str, Any], name: str) -> str:
