@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
 from sayso.core.text.patterns import lazy_pattern
@@ -27,7 +28,14 @@ def read_envelope(text: str) -> PatchReading:
     files, unread = _read_files(lines[first == "*** Begin Patch" : len(lines) - (last == "*** End Patch")])
     if first != "*** Begin Patch" or last != "*** End Patch":
         unread.append(first)
-    return PatchReading(tuple(dict.fromkeys(files)), tuple(unread))
+    return PatchReading(
+        tuple(dict.fromkeys(spelled for file in files for spelled in _spell(file))), tuple(unread)
+    )
+
+
+def _spell(file: PatchedFile) -> tuple[PatchedFile, ...]:
+    """Return a file also as hosts find it that shorten `link/..` before they look where the link leads."""
+    return (file, PatchedFile(posixpath.normpath(file.path), file.change)) if "/.." in file.path else (file,)
 
 
 def _read_files(lines: Sequence[str]) -> tuple[list[PatchedFile], list[str]]:

@@ -59,8 +59,8 @@ class PatchReading(msgspec.Struct, frozen=True):
 
 
 def is_name(text: str) -> bool:
-    """Return whether every program reads the same name here: no blanks around it, and nothing invisible."""
-    return text != "" and text.isprintable() and text == text.strip()
+    """Return whether every program reads the same name here: nothing invisible, no blanks around, no home."""
+    return text != "" and text.isprintable() and text == text.strip() and text[0] != "~"
 
 
 def without_prefix(path: str) -> str:
