@@ -124,18 +124,22 @@ def _change_letter(lines: list[str], chance: random.Random) -> None:
 _DAMAGES = (_pad, _pad, _insert, _insert, _drop, _swap, _join, _hide, _change_letter)
 
 
-def apply_all(folder: Path, patches: Sequence[str]) -> list[Applied]:
-    """Let Codex apply each patch in a workspace of its own below this folder, where alone it may write."""
+def apply_all(folder: Path, patches: Sequence[str], command: str = "") -> list[Applied]:
+    """Let a program apply each patch in a workspace of its own below this folder, where alone it may write.
+
+    Without a command for the shell that is Codex.
+    """
     program = folder / "apply_patch"
     program.symlink_to(find_codex())
     for number, patch in enumerate(patches):
         _make_workspace(folder / str(number))
         (folder / f"{number}.patch").write_bytes(patch.encode())
     before = [_look(folder / str(number)) for number in range(len(patches))]
-    each = 'cd "$0/$1/work" && "$0/apply_patch" < "$0/$1.patch" > /dev/null 2>&1; echo $?'
+    command = command or '"$0/apply_patch"'
+    each = f'cd "$0/$1/work" && {command} < "$0/$1.patch" > /dev/null 2>&1; echo $?'
     loop = f"n=0; while [ $n -lt {len(patches)} ]; do (set -- $n; {each}); n=$((n + 1)); done"
-    command = [*_fence(folder), "/bin/sh", "-c", loop, str(folder)]
-    codes = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout.split()
+    start = [*_fence(folder), "/bin/sh", "-c", loop, str(folder)]
+    codes = subprocess.run(start, check=True, capture_output=True, text=True, timeout=600).stdout.split()
     assert len(codes) == len(patches)
     return [
         _compare(int(code), before[number], _look(folder / str(number))) for number, code in enumerate(codes)
@@ -152,7 +156,7 @@ def _fence(folder: Path) -> list[str]:
 
 
 def _make_workspace(place: Path) -> None:
-    for path, content in FILES.items():
+    for path, content in {**FILES, "sub/inner/kept": "", "../beside/kept": ""}.items():
         file = place / "work" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
@@ -165,6 +169,9 @@ def _look(place: Path) -> dict[str, str]:
     for folder, _, names in os.walk(place):
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118 - there are thousands
+            if os.path.islink(path):  # noqa: PTH114
+                found[path] = os.readlink(path)  # noqa: PTH115
+                continue
             with open(path, "rb") as file:  # noqa: PTH123
                 found[path] = hashlib.sha256(file.read()).hexdigest()
     return found

@@ -55,8 +55,7 @@ def read_diff(text: str, strip: Strip = None) -> PatchReading:
             reader.lose(reader.lines[at])
         at += taken or 1
     reader.end_file()
-    loose = reader.passed if reader.unread else []
-    return PatchReading(tuple(reader.files), (*reader.unread, *loose))
+    return PatchReading(tuple(reader.files), tuple(reader.unread))
 
 
 class _Reader(msgspec.Struct):
@@ -70,7 +69,6 @@ class _Reader(msgspec.Struct):
     part: str = ""
     files: dict[PatchedFile, None] = msgspec.field(default_factory=dict)
     unread: list[str] = msgspec.field(default_factory=list)
-    passed: list[str] = msgspec.field(default_factory=list)
     named: list[tuple[str, Change | None]] = msgspec.field(default_factory=list)
     whole: Change | None = None
 
@@ -96,7 +94,6 @@ class _Reader(msgspec.Struct):
         less = self.strip - 1 if self.strip and change is not None else self.strip
         for one in several:
             if one and one != _NOWHERE:
-                self.passed.append(one)
                 self.named += ((place, change) for place in _places(one, less))
         return True
 
@@ -202,10 +199,7 @@ def _pass_over(reader: _Reader, at: int) -> int:
     """Pass over text that is a header to no program, unless a patch in it was lost before."""
     line = reader.lines[at]
     heads = _ODD.match(line) or (DIFF_HEADER.match(line) and not _COMMAND.match(line))
-    if reader.part == "lost" or heads:
-        return 0
-    reader.passed.append(line)
-    return 1
+    return reader.part != "lost" and not heads
 
 
 _RULES: tuple[Callable[[_Reader, int], int], ...] = (

@@ -47,7 +47,10 @@ class PatchedFile(msgspec.Struct, frozen=True):
 
 
 class PatchReading(msgspec.Struct, frozen=True):
-    """The files that a patch changes, and the lines that no rule of its grammar consumes."""
+    """The files that a patch changes, and the lines that no rule of its grammar consumes.
+
+    After these come all lines, if there are any: a patch that is not understood may change what it mentions.
+    """
 
     files: tuple[PatchedFile, ...] = ()
     unread: tuple[str, ...] = ()

@@ -50,14 +50,16 @@ def speaks_patch(text: str) -> bool:
 def read_patch(text: str, strip: Strip = None) -> PatchReading:
     """Read a patch, of which a program leaves out so many folders of each name."""
     plain, whole = text.replace("\r\n", "\n"), _with_line_ends(text)
+    lines = plain.split("\n")
     found = [read(plain) for speaks, read in _GRAMMARS if speaks.search(whole)]
     if _DIFF.search(whole):
         found.append(read_diff(plain, strip))
-    if not found and not all(map(_is_of_hunk, plain.split("\n"))):
-        found.append(PatchReading(unread=tuple(plain.split("\n"))))
-    hidden = tuple(line for line in plain.split("\n") if BREAKS.search(line) and _hides_header(line))
+    if not found and not all(map(_is_of_hunk, lines)):
+        found.append(PatchReading(unread=("",)))
+    unread = [line for line in lines if BREAKS.search(line) and _hides_header(line)]
+    unread += (line for one in found for line in one.unread)
     files = dict.fromkeys(file for one in found for file in one.files)
-    return PatchReading(tuple(files), (*(line for one in found for line in one.unread), *hidden))
+    return PatchReading(tuple(files), (*unread, *lines) if unread else ())
 
 
 def _with_line_ends(text: str) -> str:
