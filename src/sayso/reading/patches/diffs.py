@@ -149,12 +149,26 @@ def _take_sides(reader: _Reader, at: int, before: str, after: str, part: str) ->
     """Take the two names of a file, on two lines that begin so."""
     if not (reader.line(at).startswith(before) and reader.line(at + 1).startswith(after)):
         return False
+    old, new = _side(reader.lines[at][4:]), _side(reader.lines[at + 1][4:])
+    if reader.part == "git" and not _fits_git(reader, old or "", new or ""):
+        return False
     if reader.part != "git":
         reader.end_file()
-    old, new = _side(reader.lines[at][4:]), _side(reader.lines[at + 1][4:])
     reader.whole = "write" if old == _NOWHERE else "delete" if new == _NOWHERE else reader.whole
     reader.part = part
     return reader.name(old, new)
+
+
+def _fits_git(reader: _Reader, old: str, new: str) -> bool:
+    """Return whether two names say what the header above them says: to git, others make a move of it."""
+    if (old == _NOWHERE, new == _NOWHERE) != (reader.whole == "write", reader.whole == "delete"):
+        return False
+    renamed = any(change is not None for _, change in reader.named)
+    less = 1 if reader.strip is None else reader.strip
+    sides = [_places(one, less)[-1] for one in (old, new) if one != _NOWHERE]
+    if not {path for path, _ in reader.named}.issuperset(sides):
+        return False
+    return renamed or len(set(sides)) == 1
 
 
 def _side(text: str) -> str | None:

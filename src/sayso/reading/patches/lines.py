@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -20,7 +19,7 @@ BREAKS = lazy_pattern("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 BEFORE = r'^(?:[^\w*+<@"\n-]*(?:- |X))*[^\w*+<@"\n-]*'
 """Anything that some program passes over before a header: blanks, marks of quoting and nesting."""
 AGENT_HEADER = lazy_pattern(
-    rf"{BEFORE}\*{{3,}}[^\w\n]*"
+    rf"{BEFORE}\*\*\*[^\w\n]*"
     r"(?:begin|end|add|update|delete|remove|rename|move|copy|create|environment|file)",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -30,6 +29,8 @@ DIFF_HEADER = lazy_pattern(
     re.MULTILINE | re.IGNORECASE,
 )
 _MOST_NAMES = 64
+_LONGEST = 10_000
+"""Names to take from lines, and the longest line to take them from: all lines are searched for the guard's."""
 _PREFIX = lazy_pattern(r"[abciow]/")
 _QUOTED = lazy_pattern(r'"((?:\\.|[^"\\])*)"')
 _ESCAPE = lazy_pattern(r"((?:\\[0-7]{1,3})+)|\\x([0-9a-fA-F]{2})|\\(.)")
@@ -77,19 +78,21 @@ def read_quoted(text: str) -> str | None:
     return None if found is None else _unescape(found[1])
 
 
-def names_in(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the first names that lines nobody can read may hold, each with and without a prefix."""
-    found = (name for line in lines for name in _names_in_line(line.strip(BLANKS)) if name)
-    yield from islice(
-        dict.fromkeys(one for name in found for one in (name, without_prefix(name))), _MOST_NAMES
-    )
+def names_in(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the first names that lines nobody can read may hold, each with and without a prefix."""
+    found: dict[str, None] = {}
+    for line in lines:
+        if len(found) < _MOST_NAMES and len(line) < _LONGEST:
+            names = (name for name in _names_in_line(line.strip(BLANKS)) if name)
+            found |= dict.fromkeys(one for name in names for one in (name, without_prefix(name)))
+    return tuple(found)[:_MOST_NAMES]
 
 
 def _names_in_line(line: str) -> Iterator[str]:
     yield line.partition(":")[2].strip(BLANKS)
     yield from (_unescape(quoted) for quoted in _QUOTED.findall(line))
     yield from _ATTRIBUTE.findall(line)
-    words = re.split(f"[{BLANKS}\ufeff]+", line) if len(line) < 10_000 else ()
+    words = re.split(f"[{BLANKS}\ufeff]+", line)
     yield from (_unescape(word.strip(_AROUND)) for word in words)
 
 
