@@ -30,7 +30,7 @@ DIFF_HEADER = lazy_pattern(
 )
 _MOST_NAMES = 64
 _LONGEST = 10_000
-"""Names to take from lines, and the longest line to take them from: all lines are searched for the guard's."""
+"""Names to take from lines, and the longest line to take them from. The guard's are found in all."""
 _PREFIX = lazy_pattern(r"[abciow]/")
 _QUOTED = lazy_pattern(r'"((?:\\.|[^"\\])*)"')
 _ESCAPE = lazy_pattern(r"((?:\\[0-7]{1,3})+)|\\x([0-9a-fA-F]{2})|\\(.)")
