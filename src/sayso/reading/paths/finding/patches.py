@@ -18,7 +18,7 @@ _PATCHING = {"patch", "apply", "diff"}
 """Words for tools that take a patch, under any name."""
 _ONLY_PATCHES = lazy_pattern(r"patch|diff", re.IGNORECASE)
 """Names of arguments that hold nothing else, if they hold lines."""
-_WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
+WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
 """Names of arguments whose text is written somewhere as it is, a patch too."""
 
 
@@ -36,6 +36,6 @@ def read_patches(
             lines = "\n" in one.text and _ONLY_PATCHES.search(one.name)
             wanted = lines or speaks_patch(one.text)
         else:
-            wanted = not _WRITTEN.search(one.name) and is_patch(one.text)
+            wanted = not WRITTEN.search(one.name) and is_patch(one.text)
         if wanted:
             yield one, read_patch(one.text)

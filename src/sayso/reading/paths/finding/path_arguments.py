@@ -23,7 +23,7 @@ from sayso.core.digest import MAX_DEPTH
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.patches.lines import PatchReading, names_in
 from sayso.reading.paths.budget import current_budget, may_look
-from sayso.reading.paths.finding.patches import read_patches
+from sayso.reading.paths.finding.patches import WRITTEN, read_patches
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
@@ -54,8 +54,6 @@ _MENTIONS = lazy_pattern(
     re.IGNORECASE,
 )
 """Names of arguments in which a path is only mentioned."""
-_WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
-"""Names of arguments whose text is written somewhere as it is, a patch too."""
 _NEVER_A_PIECE = lazy_pattern(
     r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
 )
@@ -194,7 +192,7 @@ def _parse_json(one: ArgumentText) -> Any:
 
     In what is written to a file as it is, JSON stands for itself.
     """
-    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or _WRITTEN.search(one.name):
+    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or WRITTEN.search(one.name):
         return None
     try:
         return json.loads(one.text)
