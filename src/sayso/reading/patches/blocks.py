@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.patches.lines import BLANKS, PatchedFile, PatchReading, reads_alike
+from sayso.reading.patches.lines import BLANKS, PatchedFile, PatchReading, names_one_file
 
 _OPENS = lazy_pattern(r"(?:<{3,12} ?(?:SEARCH|ORIGINAL|BEFORE|OLD|FIND)>?|-{3,12} ?SEARCH>?)[ \t]*")
 _TURNS = lazy_pattern(r"={3,12}[ \t]*")
@@ -22,7 +22,7 @@ def read_blocks(text: str) -> PatchReading:
         if part is None and _OPENS.fullmatch(line):
             unread += waiting[:-1]
             name = waiting[-1].strip(f"{BLANKS}#*`:") if waiting else ""
-            if reads_alike(name) and not set(name) & set(" <>\"'|"):
+            if names_one_file(name) and not set(name) & set(" <>\"'|"):
                 files[PatchedFile(name, "edit")] = None
             else:
                 unread += waiting[-1:]

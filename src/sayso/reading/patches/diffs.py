@@ -18,7 +18,7 @@ from sayso.reading.patches.lines import (
     Change,
     PatchedFile,
     PatchReading,
-    reads_alike,
+    names_one_file,
     read_quoted,
     without_prefix,
 )
@@ -89,7 +89,7 @@ class _Reader(msgspec.Struct):
 
     def name(self, *several: str | None, change: Change | None = None) -> bool:
         """Note these names of one file; False if one of them cannot be read."""
-        if not all(one and reads_alike(one) for one in several):
+        if not all(one and names_one_file(one) for one in several):
             return False
         less = self.strip - 1 if self.strip and change is not None else self.strip
         for one in several:

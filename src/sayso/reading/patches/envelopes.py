@@ -10,7 +10,14 @@ import posixpath
 from collections.abc import Sequence
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.patches.lines import AGENT_HEADER, BLANKS, Change, PatchedFile, PatchReading, reads_alike
+from sayso.reading.patches.lines import (
+    AGENT_HEADER,
+    BLANKS,
+    Change,
+    PatchedFile,
+    PatchReading,
+    names_one_file,
+)
 
 _HERE = ("<<EOF", "<<'EOF'", '<<"EOF"')
 _HEADER = lazy_pattern(r"\*\*\* (Add|Update|Delete) File: (.+)")
@@ -48,11 +55,11 @@ def _read_files(lines: Sequence[str]) -> tuple[list[PatchedFile], list[str]]:
     section, begins = "", False
     for line in lines:
         header = _HEADER.fullmatch(line.strip(BLANKS))
-        if header and reads_alike(header[2]) and (section != "Update" or line[:1] == "*"):
+        if header and names_one_file(header[2]) and (section != "Update" or line[:1] == "*"):
             section, begins = header[1], True
             files.append(PatchedFile(header[2], _CHANGES[section]))
             continue
-        if begins and section == "Update" and line.startswith(_MOVE) and reads_alike(line[len(_MOVE) :]):
+        if begins and section == "Update" and line.startswith(_MOVE) and names_one_file(line[len(_MOVE) :]):
             moved = files.pop().path
             files += (PatchedFile(moved, "delete"), PatchedFile(line[len(_MOVE) :], "write"))
         elif not _is_content(section, line):

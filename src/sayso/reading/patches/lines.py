@@ -62,7 +62,7 @@ class PatchReading(msgspec.Struct, frozen=True):
         return bool(self.files) and not self.unread
 
 
-def reads_alike(text: str) -> bool:
+def names_one_file(text: str) -> bool:
     """Return whether every program reads the same name here: nothing invisible, no blanks around, no home."""
     return text != "" and text.isprintable() and text == text.strip() and text[0] != "~"
 
