@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Risk, Verdict
+from sayso.reading.patches.lines import names_in
+from sayso.reading.patches.read import is_patch, read_patch
 from sayso.reading.paths import budget
-from sayso.reading.paths.finding import patches
 from tests.attack.guarded_home import Agent, coder, home
 
 __all__ = ["coder", "home"]
@@ -56,10 +57,34 @@ def test_no_argument_takes_long_to_be_read(coder: Agent, tool: str, name: str, t
 
 
 @pytest.mark.parametrize(
-    "text", [" ", "\t", "*", "`", "1", "*** a ", "*** File ", "w ", "diff - ", "<", "> "]
+    "text",
+    [
+        " ",
+        "\t",
+        "*",
+        "`",
+        "1",
+        "*** a ",
+        "*** File ",
+        "w ",
+        "diff - ",
+        "<",
+        "> ",
+        "- ",
+        "X",
+        "\n",
+        "\r",
+        '"\\',
+        "*** Add File: a\n",
+        "--- a\n+++ a\n",
+        "@@ -1 +1 @@\n",
+        "a\n<<< SEARCH\n",
+        "- X ",
+    ],
 )
 def test_no_text_takes_long_to_be_searched_for_patches(text: str) -> None:
     """Each would take hours if the time grew with more than the length."""
     whole = text * (500_000 // len(text))
-    assert patches.is_patch(whole) is text.startswith("diff")
-    assert "AGENTS.md" not in list(patches.find_patched_files(whole))
+    assert is_patch(whole) is text.startswith(("diff", "*** Add", "*** File", "--- ", "a\n<"))
+    found = read_patch(whole)
+    assert "AGENTS.md" not in names_in(found.unread)

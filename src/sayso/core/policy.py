@@ -113,7 +113,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     tool: str
     operation: str | None = None
-    resolve: Literal["recipient", "path", "url", "shell"] | None = None
+    resolve: Literal["recipient", "path", "patch", "url", "shell"] | None = None
     domain: str | None = None
     source: str | None = None
     context: str | None = None

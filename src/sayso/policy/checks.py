@@ -186,7 +186,7 @@ def _check_tool(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: Re
     place, given = tree.at(*path), _keys_with_values(tree, *path)
     if given.isdisjoint(("operation", "resolve")):
         say(place, f"the entry for {tool.tool or 'a tool'} names no operation", "give operation or resolve")
-    if tool.resolve and "from" not in given and tool.resolve != "shell":
+    if tool.resolve and "from" not in given and tool.resolve not in ("patch", "shell"):
         say(place, f"resolve: {tool.resolve} needs an argument to look at", "add for example from: args.path")
     if tool.resolve in ("recipient", "url") and "domain" not in given:
         say(place, f"resolve: {tool.resolve} needs a domain", "add for example domain: email")

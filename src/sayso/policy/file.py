@@ -197,7 +197,7 @@ class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, re
 
     tool: NonEmptyName
     operation: OperationName | UnsetType = UNSET
-    resolve: Literal["recipient", "path", "url", "shell"] | UnsetType = UNSET
+    resolve: Literal["recipient", "path", "patch", "url", "shell"] | UnsetType = UNSET
     domain: DomainName | UnsetType = UNSET
     source: ArgumentPath | UnsetType = UNSET
     context: ArgumentPath | UnsetType = UNSET

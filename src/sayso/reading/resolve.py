@@ -107,17 +107,24 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
         return ()
     if entry.target:
         return tuple(dict.fromkeys(str(value) for value in values_at(args, entry.target)))
-    if entry.resolve != "path":
-        return ()
-    return tuple(dict.fromkeys(_path_target(one, where) for one in values_at(args, entry.source or "")))
+    return tuple(dict.fromkeys(_path_target(one, where) for one in _paths_of(entry, args)))
+
+
+def _paths_of(entry: Tool, args: Mapping[str, Any]) -> list[Any]:
+    """Return the paths that a call works on, as its entry says."""
+    if entry.resolve == "patch":
+        from sayso.reading.paths.finding.path_arguments import read_patches_in
+
+        return [file.path for _, found in read_patches_in(args) for file in found.files]
+    return values_at(args, entry.source or "") if entry.resolve == "path" else []
 
 
 def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
     found = set() if entry.command_from is None else set(places_of_command(entry, args, policy, where))
-    if entry.resolve in ("path", "url"):
-        named = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
-        found.update(place for place in named if place is not None)
+    values = values_at(args, entry.source or "") if entry.resolve == "url" else _paths_of(entry, args)
+    named = (_real_place(value, entry, where) for value in values)
+    found.update(place for place in named if place is not None)
     return tuple(sorted(found))
 
 
@@ -237,7 +244,7 @@ def _resolve_path(
             for name, value in found
             if is_address(value)
         ),
-        *_operations_at_other_paths(operation, entry, args, policy, where),
+        *_operations_at_other_paths(operation, entry, {name for name, _ in found}, args, policy, where),
         *operations_below(entry.tool, operation, found, args, where),
     ]
 
@@ -248,14 +255,13 @@ def _default_folder(operation: str, where: CallFolders) -> str | None:
 
 
 def _operations_at_other_paths(
-    operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
+    operation: str, entry: Tool, read: set[str], args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterator[Operation]:
     """Yield operations at paths in undeclared arguments: a tool may take a path under another name."""
     from sayso.reading.paths.finding.path_arguments import collect_texts, find_other_paths
     from sayso.reading.paths.finding.targets import may_be_file
     from sayso.reading.paths.places import locate
 
-    read = {name for name, _ in arguments_at(args, entry.source or "")}
     given = find_other_paths(
         collect_texts(args), read, folder=where.folder, home=where.home, named=(entry.tool, operation)
     )
@@ -269,6 +275,24 @@ def _operations_at_other_paths(
             yield operation_at_path(writing, value, policy, where, pieces_from_value(name, value))
         elif place.secret or (leads_out and not reads):
             yield operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
+
+
+def _resolve_patch(
+    entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
+) -> Iterable[Operation]:
+    """Return what the patch does to each file. One that is not wholly understood may do anything."""
+    from sayso.reading.paths.finding.path_arguments import read_patches_in
+
+    domain, patches = entry.domain or "files", read_patches_in(args)
+    for one, found in patches:
+        for file in found.files:
+            operation, said = f"{domain}.{file.change}", pieces_from_value(one.argument, file.path)
+            yield operation_at_path(operation, file.path, policy, where, said)
+    if not patches or not all(found.complete for _, found in patches):
+        unread = (piece for one, _ in patches for piece in pieces_from_value(one.argument, one.text))
+        yield add_evidence(Operation(f"{domain}.edit", reading=Risk.HIGH), unread)
+    read = {one.argument for one, _ in patches}
+    yield from _operations_at_other_paths(f"{domain}.edit", entry, read, args, policy, where)
 
 
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
@@ -405,6 +429,7 @@ Resolver = Callable[[Tool, Mapping[str, Any], Policy, CallFolders], Iterable[Ope
 _RESOLVERS: dict[str, Resolver] = {
     "recipient": _resolve_recipient,
     "path": _resolve_path,
+    "patch": _resolve_patch,
     "url": _resolve_url,
     "shell": _resolve_shell,
 }

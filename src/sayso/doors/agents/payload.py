@@ -6,13 +6,13 @@ A patch is read with the files it changes, so that each of them is judged.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import MalformedRequest
 from sayso.core.text.mcp_names import clean_name, name_mcp_tool
+from sayso.reading.paths.finding.path_arguments import read_patches_in
 
 PATCH = "apply_patch"
 MCP_CALLERS = {
@@ -21,8 +21,6 @@ MCP_CALLERS = {
     "call_mcp_tool": ("server", "toolName", "arguments"),
 }
 """Tools of hosts that call a tool of an MCP server: their arguments with server, tool and its arguments."""
-_FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
-_DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 
 
 def text_of(payload: Mapping[str, Any], *names: str) -> str:
@@ -82,17 +80,16 @@ def read_tool(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_call(tool: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Return tool and arguments; those of a patch with the files it changes, and whether it removes any.
+    """Return tool and arguments; those of a patch with the files it changes, for people to see.
 
     A tool of an MCP server has its canonical name and its own arguments, whichever tool of the host calls it.
     """
     if tool in MCP_CALLERS:
         return _name_mcp_call(args, *MCP_CALLERS[tool])
-    if tool != PATCH:
-        return {"tool": tool, "args": args}
-    text = "\n".join(value for value in args.values() if isinstance(value, str))
-    found = {"paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
-    return {"tool": tool, "args": {**args, **found}}
+    if tool == PATCH:
+        files = (file.path for _, found in read_patches_in(args) for file in found.files)
+        args = {**args, "paths": list(dict.fromkeys(files))}
+    return {"tool": tool, "args": args}
 
 
 def _name_mcp_call(args: Mapping[str, Any], server: str, tool: str, arguments: str) -> dict[str, Any]:

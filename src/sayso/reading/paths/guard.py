@@ -26,6 +26,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import MAX_LOOKS, current_budget
 from sayso.reading.paths.finding.git_trees import trees_reached
+from sayso.reading.paths.finding.patches import takes_patch
 from sayso.reading.paths.finding.path_arguments import (
     ArgumentText,
     PathArgument,
@@ -33,14 +34,14 @@ from sayso.reading.paths.finding.path_arguments import (
     collect_texts,
     find_paths,
     runs_text,
-    takes_patch,
+    shorten,
 )
 from sayso.reading.paths.finding.pieces import is_ending, is_prefix
 from sayso.reading.paths.finding.targets import targets_in
 from sayso.reading.paths.named_files import find_named_links
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import PathPlace, locate
-from sayso.reading.paths.protected import GuardMatch, begins_guarded
+from sayso.reading.paths.protected import GuardMatch, begins_guarded, find_mentioned
 from sayso.reading.paths.protected_names import Guarded
 from sayso.reading.paths.spellings import decode_text
 from sayso.reading.urls import is_address
@@ -128,9 +129,8 @@ def follow_every_path(
     for one, place in _locate_paths(call, texts, named):
         links.update(place.links)
         action = _action_on_file(place.guarded.at, named, one)
-        operation = (
-            None if action is None else bar_action(action, f"{one.argument}: {place.real or one.path}")
-        )
+        meant = f"{one.argument}: {place.real or shorten(one.path)}"
+        operation = None if action is None else bar_action(action, meant)
         if operation is not None and operation.name not in known:
             found[operation.name] = add_evidence(operation, pieces_from_value(one.argument, one.path))
         if one.lost or (one.file and _is_risky(one, place, named)) or _is_doubtful(one, place, named):
@@ -158,7 +158,10 @@ def _locate_paths(
     home = home_folder()
     given = find_paths(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
-        yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
+        if not (one.lost and one.sure):
+            yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
+        elif not only_reads(named):  # lines of a patch, which a tool that reads only shows
+            yield one, PathPlace(None, guarded=find_mentioned(one.path))
     if current_budget().unread:
         yield PathArgument(next(one.argument for one in texts), _TOO_MUCH, lost=True), PathPlace(None)
 

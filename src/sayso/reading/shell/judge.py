@@ -85,7 +85,7 @@ class Judge(msgspec.Struct, gc=False):
     changes: ChangedFiles = msgspec.field(default_factory=ChangedFiles)
     looked: QuickLook | None = None
     requests: list[Request] = []
-    specials: Mapping[str, Callable[..., None]] = msgspec.field(default_factory=dict)
+    specials: Mapping[str, Callable[..., object]] = msgspec.field(default_factory=dict)
     """The programs that need more than data, by the name that the data gives as `special`."""
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:

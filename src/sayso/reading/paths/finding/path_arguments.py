@@ -21,8 +21,9 @@ import msgspec
 
 from sayso.core.digest import MAX_DEPTH
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.patches.lines import PatchReading, names_in
 from sayso.reading.paths.budget import current_budget, may_look
-from sayso.reading.paths.finding.patches import find_patched_files, is_patch
+from sayso.reading.paths.finding.patches import WRITTEN, read_patches
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
@@ -53,8 +54,6 @@ _MENTIONS = lazy_pattern(
     re.IGNORECASE,
 )
 """Names of arguments in which a path is only mentioned."""
-_WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
-"""Names of arguments whose text is written somewhere as it is, a patch too."""
 _NEVER_A_PIECE = lazy_pattern(
     r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
 )
@@ -66,9 +65,6 @@ _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
 _PATTERNS = lazy_pattern(r"^(?!.*(?:includ|glob)).*(?:pattern|quer|regex)", re.IGNORECASE)
 """Names of arguments that hold what is searched for; `include_pattern` holds names of files."""
-_PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
-_PATCHING = {"patch", "apply", "diff"}
-"""Words for tools that take a patch, under any name."""
 _ONE_WORD = lazy_pattern(r"[^\s/]{1,255}")
 _OPTION = lazy_pattern(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
 """An option with its value in one text."""
@@ -149,7 +145,8 @@ class PathArgument(msgspec.Struct, frozen=True):
     """A path in the arguments.
 
     `sure`: it is a path for the guard, not just a text that looks like one. `file`: it counts for the risk.
-    `hidden`: nobody who reads the arguments sees where it leads. `lost`: there is too much to follow.
+    `hidden`: nobody who reads the arguments sees where it leads. `lost`: there is too much to follow, or, of
+    a patch, these lines are not understood.
     `written`: its argument is for what the tool writes.
     """
 
@@ -195,7 +192,7 @@ def _parse_json(one: ArgumentText) -> Any:
 
     In what is written to a file as it is, JSON stands for itself.
     """
-    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or _WRITTEN.search(one.name):
+    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or WRITTEN.search(one.name):
         return None
     try:
         return json.loads(one.text)
@@ -308,10 +305,10 @@ def _paths_in_odd_text(one: ArgumentText, inner: str, here: str) -> Iterator[Pat
     for line in short[: _MOST_LINES + 1]:
         yield PathArgument(one.argument, line, sure=True, file=one.holds == "paths")
     if len(short) < len(lines) or len(lines) > _MOST_LINES + 1 or inner.count("\n") > _MOST_LINES:
-        yield PathArgument(one.argument, _beginning(inner), lost=True)
+        yield PathArgument(one.argument, shorten(inner), lost=True)
 
 
-def _beginning(text: str) -> str:
+def shorten(text: str) -> str:
     """The beginning of a text that is too long to be told whole."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
@@ -329,21 +326,22 @@ def _leads_somewhere(inner: str, here: str) -> bool:
 
 
 def _paths_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[PathArgument]:
-    """The files that patches name: a tool that patches takes one under any name."""
-    for one in texts:
-        if takes_patch(words, one.name) or (is_patch(one.text) and not _WRITTEN.search(one.name)):
-            found = dict.fromkeys(find_patched_files(one.text))
-            yield from (PathArgument(one.argument, path, sure=True, file=True) for path in found)
+    """Yield the files that patches change, what unread lines of them may name, and these lines themselves."""
+    for one, found in read_patches(texts, words):
+        paths = dict.fromkeys((*(file.path for file in found.files), *names_in(found.unread)))
+        yield from (PathArgument(one.argument, path, sure=True, file=True) for path in paths)
+        if found.unread:
+            yield PathArgument(one.argument, "\n".join(found.unread), sure=True, hidden=True, lost=True)
 
 
-def takes_patch(words: Collection[str], name: str = "") -> bool:
-    """Return whether a tool of these words, or an argument of this name, is given patches."""
-    return not _PATCHING.isdisjoint(words) or _PATCHES.search(name) is not None
+def read_patches_in(arguments: Mapping[str, Any]) -> list[tuple[ArgumentText, PatchReading]]:
+    """Return the patches in the arguments of a tool that takes nothing else."""
+    return list(read_patches(collect_texts(arguments), {"patch"}))
 
 
 def files_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[str]:
-    """The files that the patches among these texts change."""
-    yield from (one.path for one in _paths_in_patches(texts, words))
+    """Yield the files that the patches among these texts may change."""
+    yield from (one.path for one in _paths_in_patches(texts, words) if not one.lost)
 
 
 def holds_content(name: str) -> bool:

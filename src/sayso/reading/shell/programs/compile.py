@@ -19,8 +19,8 @@ KINDS = frozenset(
     {
         "text", "read", "list", "search", "public", "write", "named", "edit", "create", "delete", "into",
         "sources", "document", "rights", "folder", "suffix", "copied", "inventory", "run", "script", "config",
-        "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
-        "project", "target", "setting",
+        "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding",
+        "template", "project", "target", "setting",
     }
 )  # fmt: skip
 NO_OPERANDS = frozenset({"none", "here"})

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.patches.lines import Change, PatchedFile, PatchReading, names_in
+from sayso.reading.patches.read import read_patch
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.paths.finding.patches import find_patched_files
 from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
@@ -142,30 +144,60 @@ def _mentions_code(path: str) -> bool:
         return True
 
 
+_LOOKS_AT_PATCH = frozenset({"--dry-run", "--check", "--stat", "--numstat", "--summary"})
+_OTHERWISE = frozenset({"--recount", "--inaccurate-eof", "-d", "-n", "-c", "-u"})
+"""Options with which a patch is read in another way, or in another folder."""
+_UNDONE: dict[Change, Change] = {"write": "delete", "delete": "write", "edit": "edit"}
+
+
 def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """A patch writes the files that it names: they are read from it, where it can be read."""
+    """A patch changes the files that it names: they are read from it, where it can be read."""
     earlier = invocation.state.changes.copy()
     parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
-    chosen = {option.name for option, _ in parsed.options}
-    if chosen & {"--dry-run", "--check", "--stat", "--numstat", "--summary"} and "--apply" not in chosen:
+    chosen = {option.name: value for option, value in parsed.options}
+    if _LOOKS_AT_PATCH & chosen.keys() and "--apply" not in chosen:
         return
-    files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
-    files += parsed.operands[1:] if program.name == "patch" else parsed.operands
-    texts = [_read_patch(one, invocation.state, earlier) for one in files]
-    if not files:
+    if program.name in ("apply_patch", "applypatch"):
+        texts = [one.text for one in parsed.operands]
+    else:
+        files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
+        files += parsed.operands[1:] if program.name == "patch" else parsed.operands
+        texts = [_read_patch(one, invocation.state, earlier) for one in files]
+    if not texts:
         texts = [None if invocation.body is None else invocation.body.text]
+    strip = _strip_of(chosen, -1 if program.name == "patch" else 1)
     for text in texts:
-        named = () if text is None else tuple(dict.fromkeys(find_patched_files(text)))
-        if not named:
+        found = PatchReading() if text is None else read_patch(text, strip)
+        if strip is None or not found.complete or _OTHERWISE & chosen.keys():
             why = "which files the patch changes cannot be told"
             judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
-            continue
-        for path in named:
-            place = Argument(Value(path), invocation.start, invocation.end)
-            if path not in ("", "/dev/null"):
-                judge_path(judge, "files.edit", place, invocation.state)
+        lines = Argument(Value("\n".join(found.unread)), invocation.start, invocation.end)
+        judge_guard_mentions(judge, (lines,), invocation.state)
+        unread = (PatchedFile(name, "edit") for name in names_in(found.unread))
+        for file in dict.fromkeys((*found.files, *unread)):
+            change = _UNDONE[file.change] if "-R" in chosen else file.change
+            _judge_patched(judge, change, file.path, chosen, invocation)
+
+
+def _strip_of(chosen: Mapping[str, Argument | None], usual: int) -> int | None:
+    """Return how many folders a patch's names lose; None if that cannot be told."""
+    if "-p" not in chosen:
+        return usual
+    text = (chosen["-p"].text if chosen["-p"] is not None else None) or ""
+    return int(text) if text.isdecimal() and len(text) < 4 else None
+
+
+def _judge_patched(
+    judge: Judge, change: Change, path: str, chosen: Mapping[str, Argument | None], invocation: Invocation
+) -> None:
+    """Judge the change of a file in the folder that an option names."""
+    folder = chosen.get("--directory", chosen.get("-d"))
+    base = Value("") if folder is None else folder.value
+    text = None if base.text is None else f"{base.text}/{path}" if base.text and path[0] != "/" else path
+    value = Value(path) if text is None else msgspec.structs.replace(base, text=text)
+    judge_path(judge, f"files.{change}", Argument(value, invocation.start, invocation.end), invocation.state)
 
 
 def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
