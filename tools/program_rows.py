@@ -163,7 +163,8 @@ def _find_harmful(row: Row) -> Iterator[str]:
         yield "it writes, and its operands are not named"
     named = [use for use, one in zip(uses, written, strict=True) if "operands" in one]
     for use in (base, *named):
-        if use.writes and use.operands is not None and not use.says_what:
+        told = use.says_what or any(row.made.table.named[name].kind in WRITTEN_KINDS for name in use.chosen)
+        if use.writes and use.operands is not None and not told:
             yield f"what {_spell(use.chosen)} writes is only read: {use.operands}"
 
 

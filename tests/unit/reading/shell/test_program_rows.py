@@ -21,6 +21,11 @@ programs:
     operands: list*
     modes: [{with: -w, is: files.edit}]
   rename: {is: files.write, options: -n, operands: read write, modes: [{with: -n, is: files.list}]}
+  pack:
+    is: files.edit
+    options: -o=write
+    operands: edit*
+    modes: [{with: -o, is: files.write, operands: read*}]
   build:
     is: build.run
     options: --fix

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from sayso.reading.shell.programs.shipped import COMPILED_FILE, FOLDER, load_compiled
 
 DATA = b"operations: {x.look: {risk: low, why: looks}}\nprograms: {one two: {is: x.look}}\n"
+OTHER = b'{"operations":{},"sets":{},"programs":{"stale":0},"entries":[{}]}'
 
 
 @pytest.fixture
@@ -66,7 +68,8 @@ def test_what_was_made_of_other_files_is_made_again(
     folder: Path, change: Callable[[Path], object], names: set[str]
 ) -> None:
     load_compiled(folder)
-    _spoil(folder, lambda head, body: head)  # so that reading it, instead of making it, would show
+    _spoil(folder, lambda head, _: head[:64] + b" " + sha256(OTHER).hexdigest().encode() + b"\n" + OTHER)
+    assert _names(folder) == {"stale"}, "what is kept for these files is read"
     change(folder)
     assert _names(folder) == names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.places import locate
+from sayso.reading.paths.places import is_secret, locate
 from sayso.reading.shell.files.project_files import pin_project_files
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
@@ -71,7 +71,7 @@ def judge_target(judge: Judge, value: Argument, program: KnownProgram, invocatio
         judge_setting(judge, value, program, invocation)
     elif not _PLAIN_TARGET.fullmatch(text):
         judge.doubt(f"what {program.name} is given is not understood", value.start, value.end)
-    elif text.startswith(("/", "~", "..")):
+    elif text.startswith(("/", "~", "..")) or is_secret(text):
         _judge_place(judge, text, value, program, invocation)
 
 
