@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sayso.core.digest import encode_canonical, read_arguments
 from sayso.core.model import Call, Operation
 from sayso.reading.paths.budget import share_budget
-from sayso.reading.paths.finding.path_arguments import collect_texts, runs_text
+from sayso.reading.paths.finding.argument_texts import runs_text
+from sayso.reading.paths.finding.path_arguments import collect_texts
 from sayso.reading.paths.guard import (
     MOST_ARGUMENTS,
     SHORT_NUMBERS,

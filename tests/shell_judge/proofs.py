@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.value import Value
 from tests.shell_judge.court import Commands, Court
 from tests.shell_judge.fence import KINDS
 

@@ -25,17 +25,15 @@ from sayso.core.policy import GUARDED_DOMAIN
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import MAX_LOOKS, current_budget
-from sayso.reading.paths.finding.git_trees import trees_reached
-from sayso.reading.paths.finding.patches import takes_patch
-from sayso.reading.paths.finding.path_arguments import (
+from sayso.reading.paths.finding.argument_texts import (
     ArgumentText,
     PathArgument,
     classify_argument,
-    collect_texts,
-    find_paths,
     runs_text,
-    shorten,
 )
+from sayso.reading.paths.finding.git_trees import trees_reached
+from sayso.reading.paths.finding.patches import takes_patch
+from sayso.reading.paths.finding.path_arguments import collect_texts, find_paths, shorten
 from sayso.reading.paths.finding.pieces import is_ending, is_prefix
 from sayso.reading.paths.finding.targets import targets_in
 from sayso.reading.paths.named_files import find_named_links

@@ -20,7 +20,7 @@ from itertools import islice
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.paths.finding.path_arguments import is_link
+from sayso.reading.paths.finding.argument_texts import is_link
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, expand_home
 
 MAX_CONTENT = 4_000_000

@@ -35,7 +35,7 @@ _CHANGES_ANYTHING = frozenset(
 """Changes of files that no word of the program names."""
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class InnerCommand(msgspec.Struct, frozen=True, gc=False):
     """A command or a script that a program runs."""
 
     run: tuple[Argument, ...] | str
@@ -84,7 +84,7 @@ class Judge(msgspec.Struct, gc=False):
     running: list[str] = []
     changes: ChangedFiles = msgspec.field(default_factory=ChangedFiles)
     looked: QuickLook | None = None
-    requests: list[Request] = []
+    requests: list[InnerCommand] = []
     specials: Mapping[str, Callable[..., object]] = msgspec.field(default_factory=dict)
     """The programs that need more than data, by the name that the data gives as `special`."""
 
@@ -155,9 +155,9 @@ class Judge(msgspec.Struct, gc=False):
         of_project: bool = False,
     ) -> None:
         """Have a command judged by its words, the first of which is its program."""
-        made = Request(arguments, state, start, end, body, without_functions, of_project)
+        made = InnerCommand(arguments, state, start, end, body, without_functions, of_project)
         self.requests.append(made)
 
     def script(self, text: str, state: ShellState, start: int, end: int, named: str = "") -> None:
         """Have command lines judged that stand in a word of this line, or in a file."""
-        self.requests.append(Request(text, state, start, end, named=named))
+        self.requests.append(InnerCommand(text, state, start, end, named=named))

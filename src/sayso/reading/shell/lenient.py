@@ -14,12 +14,12 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
-from sayso.reading.shell.judge import Judge, Request
+from sayso.reading.shell.judge import InnerCommand, Judge
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
-from sayso.reading.shell.walk import run_command
+from sayso.reading.shell.walk import walk_words
 
 _TOKEN = lazy_pattern(
     r"""(?P<blank>[ \t]+|\\\n)|(?P<break>[;&|\n(){}`<>]+|\$\()"""
@@ -42,7 +42,6 @@ _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
 _WORD = lazy_pattern(r"[^\s;&|(){}`<>'\"\\,=]+")
 _SEPARATOR = lazy_pattern(r"[;&|\n]")
-_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
 
 
 def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
@@ -102,7 +101,7 @@ def _run_words(judge: Judge, words: list[str], start: int, end: int) -> list[Fin
     arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
     state = ShellState((judge.where.folder,), judge.where.home)
     try:
-        run_command(own, Request(arguments, state, start, end))
+        walk_words(own, InnerCommand(arguments, state, start, end))
     except (CannotTell, TooMuch, RecursionError):
         return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
     return own.findings

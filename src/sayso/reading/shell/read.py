@@ -20,7 +20,7 @@ from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
 from sayso.reading.shell.grammar.plain import parse_plain, split_bare
 from sayso.reading.shell.grammar.syntax import CannotTell
-from sayso.reading.shell.judge import Judge, Request
+from sayso.reading.shell.judge import InnerCommand, Judge
 from sayso.reading.shell.lenient import (
     find_danger,
     find_marked,
@@ -32,7 +32,7 @@ from sayso.reading.shell.specials.table import SPECIALS
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.text import ShellText, join_lines
 from sayso.reading.shell.value import Value
-from sayso.reading.shell.walk import run_command, walk_sequence
+from sayso.reading.shell.walk import walk_sequence, walk_words
 
 MAX_OPERATIONS = 24
 _CANNOT_TELL = ("shell.run", "scripts.run")
@@ -96,7 +96,7 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> ShellText:
         short = len(line) <= MAX_LENGTH
         bare = split_bare(line) if short else None
         if bare is not None:
-            run_command(judge, Request(_arguments(bare), state, 0, len(line)))
+            walk_words(judge, InnerCommand(_arguments(bare), state, 0, len(line)))
             _mark_own_row(judge)
             return text
         text = join_lines(line) if short else text

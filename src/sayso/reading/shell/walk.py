@@ -46,7 +46,7 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.judge import Invocation, Judge, Request
+from sayso.reading.shell.judge import InnerCommand, Invocation, Judge
 from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.running import judge_path_as_program, judge_unknown_program, look_at_result
@@ -267,7 +267,7 @@ def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
         if one.name in state.variables:
             state.forget(one.name)
     before, state.input = state.input, body
-    run_command(judge, Request(arguments, state, command.start, command.end, body))
+    walk_words(judge, InnerCommand(arguments, state, command.start, command.end, body))
     state.input = before
 
 
@@ -303,7 +303,7 @@ def _expand(judge: Judge, word: Word, state: ShellState, *, shown: bool) -> Iter
             yield Argument(value, each.start, each.end)
 
 
-def run_command(judge: Judge, asked: Request) -> None:
+def walk_words(judge: Judge, asked: InnerCommand) -> None:
     """Judge one command by its words, the first of which is its program; then what it runs in turn."""
     assert not isinstance(asked.run, str)  # noqa: S101 - a script is not run by its words
     arguments, state, start, end = asked.run, asked.state, asked.start, asked.end
@@ -356,10 +356,10 @@ def _carry_out(judge: Judge) -> None:
         if isinstance(one.run, str):
             _walk_script(judge, one.run, one)
         else:
-            run_command(judge, one)
+            walk_words(judge, one)
 
 
-def _call_function(judge: Judge, function: Function, asked: Request) -> None:
+def _call_function(judge: Judge, function: Function, asked: InnerCommand) -> None:
     if function.name in judge.running:
         raise CannotTell("a function calls itself", asked.start, asked.end)
     judge.running.append(function.name)
@@ -375,7 +375,7 @@ def _call_function(judge: Judge, function: Function, asked: Request) -> None:
     judge.running.pop()
 
 
-def _walk_script(judge: Judge, text: str, asked: Request) -> None:
+def _walk_script(judge: Judge, text: str, asked: InnerCommand) -> None:
     """Judge command lines that stand in a word of this line, or in a file."""
     start, end, outer, before = asked.start, asked.end, judge.window, len(judge.findings)
     if asked.named in judge.running:

@@ -30,7 +30,7 @@ from sayso.reading.shell.grammar.syntax import (
 )
 from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.value import MAX_CHOICES, Value
+from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _EXTENDED = lazy_pattern(r"[?*+@!]\(")
@@ -119,6 +119,8 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
         whole = not joined or prefix == "/dev/fd/"
         return Value(None, vetted=vetted and whole, prefix=prefix or "")
     text = "".join(known)
+    if len(text) > MAX_TEXT:
+        return Value(None, odd="a value is too long to be followed")
     if not wild and _WILD.search(text) and _braces_unquoted(word):
         wild = True
     return Value(text, wild=wild, home=home)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.finding.path_arguments import ArgumentText
+from sayso.reading.paths.finding.argument_texts import ArgumentText
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import locate
 from sayso.reading.paths.protected import find_guarded_in

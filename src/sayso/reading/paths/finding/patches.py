@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.patches.lines import PatchReading
 from sayso.reading.patches.read import is_patch, read_patch, speaks_patch
-
-if TYPE_CHECKING:
-    from sayso.reading.paths.finding.path_arguments import ArgumentText
+from sayso.reading.paths.finding.argument_texts import ArgumentText
 
 _PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
 _PATCHING = {"patch", "apply", "diff"}

@@ -7,23 +7,29 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
-import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from sayso.core.digest import MAX_DEPTH
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.patches.lines import PatchReading, names_in
-from sayso.reading.paths.budget import current_budget, may_look
+from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.finding.argument_texts import (
+    _CONTENT,
+    _REMOTE,
+    ArgumentText,
+    PathArgument,
+    is_for_output,
+    is_link,
+)
 from sayso.reading.paths.finding.patches import WRITTEN, read_patches
+from sayso.reading.paths.finding.pieces import find_joined_paths
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
@@ -31,132 +37,17 @@ from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, decode_text, fo
 from sayso.reading.urls import AROUND
 from sayso.reading.verbs import words_in
 
-_FILES = lazy_pattern(
-    r"path|file|folder|dir(?:ectory)?s?$|ur[il]s?$|^(?:src|source|dst|dest|destination|target|location|output"
-    r"|root|cwd|workdir)s?$",
-    re.IGNORECASE,
-)
-"""Names of arguments that hold paths."""
-_FILE_NAMES = lazy_pattern(r"path|(?<!pro)file(?!_?ur[il])|folder|dir(?:ectory)?s?$", re.IGNORECASE)
-"""Those of them that hold files and folders of this machine."""
-_PERHAPS = lazy_pattern(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
-"""Names of arguments that hold paths in some tools, and other words in others."""
 _OWN = lazy_pattern(r"sayso|gate\.key", re.IGNORECASE)
 """Texts that may name one of Sayso's own files, however they are put."""
-_OUTPUTS = lazy_pattern(
-    r"^(?:out|output|dest|destination|dst|save|write|export|dump|report|log)(?:$|_|[A-Z]|file|path|dir)"
-    r"|(?:^|_)(?:to|into|out|output)(?:_?(?:file|path|dir|folder))?$|[a-z](?:To|Into|Out|Output)(?:$|[A-Z])"
-)
-"""Names of arguments that hold where a tool writes, though it otherwise only reads."""
-_MENTIONS = lazy_pattern(
-    r"content|text|string|message|body|prompt|title|descri|comment|command|code|script|subject"
-    r"|exclu|ignore",
-    re.IGNORECASE,
-)
-"""Names of arguments in which a path is only mentioned."""
-_NEVER_A_PIECE = lazy_pattern(
-    r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
-)
-_CONTENT = lazy_pattern(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
-"""Names that end so hold what is in a file, whatever else they say."""
-_TITLES = lazy_pattern(r"title|subject", re.IGNORECASE)
-"""Texts that a tool may make a file's name of."""
 _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
-_PATTERNS = lazy_pattern(r"^(?!.*(?:includ|glob)).*(?:pattern|quer|regex)", re.IGNORECASE)
-"""Names of arguments that hold what is searched for; `include_pattern` holds names of files."""
-_ONE_WORD = lazy_pattern(r"[^\s/]{1,255}")
 _OPTION = lazy_pattern(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
 """An option with its value in one text."""
 _MOST_LINES = 64
 """Lines of a text to take for a path each."""
-_REMOTE = lazy_pattern(
-    r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\\s][^/\\\s]*/?(?!.*\.\.)(?!.*[\r\n])", re.IGNORECASE | re.DOTALL
-)
 _PLAIN = lazy_pattern(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
 _MOST_SHOWN = 80
-_RUN = lazy_pattern(
-    r"command|cmd|script|code|^(?:line|run|exec|shell|args|argv|arguments|options|flags)s?$", re.IGNORECASE
-)
-"""Names of arguments whose text a tool may run, or give to what it runs."""
-_LONGEST_LINE = 10_000
-
-
-ArgumentKind = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
-
-
-class ArgumentText(msgspec.Struct, frozen=True):
-    """A text or number, in which argument, under which name, and in which list, if in one.
-
-    `coded`: it is written in another way there, which nobody reads. `key`: it is the name of a member.
-    """
-
-    argument: str
-    name: str
-    text: str
-    group: int = 0
-    coded: bool = False
-    key: bool = False
-
-    @property
-    def holds(self) -> ArgumentKind:
-        return classify_argument(self.name)
-
-    @property
-    def is_file_name(self) -> bool:
-        """Return whether its argument is for a file or folder, and not for an address or a file's content."""
-        named = _FILES.search(self.name) is not None and _FILE_NAMES.search(self.name) is not None
-        return named and not _CONTENT.search(self.name)
-
-    @property
-    def may_name_files(self) -> bool:
-        """Return whether files may stand in the middle of it, as in a command line of a tool not declared."""
-        return len(self.text) <= _LONGEST_LINE and runs_text(self.name)
-
-    @property
-    def is_piece(self) -> bool:
-        """Return whether it may be one piece of a path in several arguments."""
-        inner = self.text.strip(AROUND)
-        if self.holds in ("mentions", "patterns") and not _TITLES.search(self.name):
-            return not _NEVER_A_PIECE.search(self.name) and _ONE_WORD.fullmatch(inner) is not None
-        return 0 < len(inner) <= MAX_PATH_LENGTH and "\n" not in inner and not _REMOTE.match(inner)
-
-
-@functools.lru_cache(maxsize=1024)
-def classify_argument(name: str) -> ArgumentKind:
-    """Return the kind of value that an argument of this name holds."""
-    if _FILES.search(name):
-        return "paths"
-    if _PERHAPS.search(name):
-        return "perhaps"
-    if _PATTERNS.search(name):
-        return "patterns"
-    return "mentions" if _MENTIONS.search(name) else "anything"
-
-
-@functools.lru_cache(maxsize=1024)
-def runs_text(name: str) -> bool:
-    """Return whether an argument of this name holds what a tool runs, or gives to what it runs."""
-    return _RUN.search(name) is not None
-
-
-class PathArgument(msgspec.Struct, frozen=True):
-    """A path in the arguments.
-
-    `sure`: it is a path for the guard, not just a text that looks like one. `file`: it counts for the risk.
-    `hidden`: nobody who reads the arguments sees where it leads. `lost`: there is too much to follow, or, of
-    a patch, these lines are not understood.
-    `written`: its argument is for what the tool writes.
-    """
-
-    argument: str
-    path: str
-    sure: bool = False
-    file: bool = False
-    hidden: bool = False
-    lost: bool = False
-    written: bool = False
 
 
 def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
@@ -222,8 +113,6 @@ def find_paths(
     texts: Sequence[ArgumentText], *, folder: str, home: str, named: Collection[str]
 ) -> Iterator[PathArgument]:
     """Every path in these texts. `named` are the names of the tool and its operations."""
-    from sayso.reading.paths.finding.pieces import find_joined_paths
-
     words = {word for name in named for word in words_in(name)}
     here = real_folder(folder)
     for one in texts:
@@ -244,11 +133,6 @@ def find_other_paths(
         mentioned = one.holds in ("mentions", "patterns")
         if one.argument not in read and not mentioned and _may_be_path(one.text):
             yield PathArgument(one.argument, one.text, written=is_for_output(one.name))
-
-
-def is_for_output(name: str) -> bool:
-    """Return whether an argument of this name says where a tool writes."""
-    return _OUTPUTS.search(name) is not None
 
 
 def _path_alone(one: ArgumentText, words: set[str], here: str) -> Iterator[PathArgument]:
@@ -352,23 +236,6 @@ def holds_content(name: str) -> bool:
 def is_remote(text: str) -> bool:
     """Return whether a text is an address on the internet, as most programs read it."""
     return _REMOTE.match(text) is not None
-
-
-def is_link(text: str, here: str) -> bool:
-    """Return whether a file of this name is a symbolic link, lies behind one, or has other names."""
-    if not text or len(text) > MAX_PATH_LENGTH or "\0" in text or not may_look(1 + text.count("/")):
-        return False
-    path = text if text.startswith("/") else f"{here}/{text}"
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        found = None
-    if found is None and "/" not in text:
-        return False
-    with suppress(OSError, ValueError):
-        if os.path.realpath(path) != os.path.normpath(path):
-            return True
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def _is_secret_file(text: str, here: str) -> bool:

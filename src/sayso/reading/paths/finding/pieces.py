@@ -18,7 +18,7 @@ import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.finding.path_arguments import ArgumentText, PathArgument, is_for_output, is_link
+from sayso.reading.paths.finding.argument_texts import ArgumentText, PathArgument, is_for_output, is_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled

@@ -15,13 +15,8 @@ from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.finding.path_arguments import (
-    ArgumentText,
-    classify_argument,
-    files_in_patches,
-    holds_content,
-    is_remote,
-)
+from sayso.reading.paths.finding.argument_texts import ArgumentText, classify_argument
+from sayso.reading.paths.finding.path_arguments import files_in_patches, holds_content, is_remote
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH

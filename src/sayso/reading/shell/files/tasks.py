@@ -60,7 +60,7 @@ _JUST_PLAIN = lazy_pattern(
 )
 
 
-class Task(msgspec.Struct, frozen=True):
+class TaskLine(msgspec.Struct, frozen=True):
     """A command line of a task, the folder that it runs in, and the file that it is written in."""
 
     text: str
@@ -74,7 +74,7 @@ class _Unread(Exception):
 
 def find_tasks(
     runner: str, folder: str, names: tuple[str, ...], settings: Mapping[str, str], file: str | None = None
-) -> tuple[Task, ...] | None:
+) -> tuple[TaskLine, ...] | None:
     """Return each command line that a runner may run for these names. None if they cannot be read.
 
     Returns () if no file has such a task: the runner then runs nothing of the project, or a program.
@@ -113,20 +113,20 @@ def _in_folder(
 
 def _json_tasks(
     folder: str, path: str, text: str, key: str, names: tuple[str, ...]
-) -> tuple[Task, ...] | None:
+) -> tuple[TaskLine, ...] | None:
     """Return the scripts of this name, with those before and after it."""
     scripts = json.loads(text).get(key) or {}
-    found: list[Task] = []
+    found: list[TaskLine] = []
     for name in (f"pre{names[0]}", names[0], f"post{names[0]}") if names and names[0] in scripts else ():
         lines = scripts.get(name, [])
         for line in [lines] if isinstance(lines, str) else lines:
             if not isinstance(line, str) or (key == "scripts" and line[:1] == "@") or "::" in line:
                 raise _Unread
-            found.append(Task(line, folder, path))
+            found.append(TaskLine(line, folder, path))
     return tuple(found)
 
 
-def _just_tasks(folder: str, path: str, text: str, names: tuple[str, ...]) -> tuple[Task, ...] | None:
+def _just_tasks(folder: str, path: str, text: str, names: tuple[str, ...]) -> tuple[TaskLine, ...] | None:
     """Return the lines of these recipes, or the first, and of those that they need."""
     recipes: dict[str, tuple[list[str], list[str]]] = {}
     lines: list[str] = []
@@ -143,7 +143,7 @@ def _just_tasks(folder: str, path: str, text: str, names: tuple[str, ...]) -> tu
     if any(line[:2] == "#!" for _, body in recipes.values() for line in body):
         raise _Unread
     every = _with_needs(wanted, {name: needs for name, (needs, _) in recipes.items()})
-    return tuple(Task(line, folder, path) for name in every for line in recipes.get(name, ([], []))[1])
+    return tuple(TaskLine(line, folder, path) for name in every for line in recipes.get(name, ([], []))[1])
 
 
 def _with_needs(wanted: list[str], needs: Mapping[str, list[str]]) -> list[str]:
@@ -228,7 +228,7 @@ class _Makefile(msgspec.Struct):
 
 def _make_tasks(
     folder: str, path: str, text: str, names: tuple[str, ...], settings: Mapping[str, str]
-) -> tuple[Task, ...] | None:
+) -> tuple[TaskLine, ...] | None:
     """Return what every make of this file runs, and the recipes of these targets and of those they need."""
     if _CHANGES_MAKE.search(text):
         raise _Unread
@@ -239,7 +239,7 @@ def _make_tasks(
     lines = [*_recipes(made, every)]
     if len(lines) > MAX_LINES:
         raise _Unread
-    return tuple(Task(one, folder, path) for one in dict.fromkeys((*made.always, *lines)))
+    return tuple(TaskLine(one, folder, path) for one in dict.fromkeys((*made.always, *lines)))
 
 
 def _recipes(made: _Makefile, targets: list[str]) -> Iterator[str]:

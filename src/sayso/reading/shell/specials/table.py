@@ -16,19 +16,17 @@ from sayso.reading.shell.specials import (
     tools,
     wrappers,
 )
-from sayso.reading.shell.specials.environments import judge_environment_run
 from sayso.reading.shell.specials.find import judge_fd, judge_find
 from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
 from sayso.reading.shell.specials.tar import judge_tar
 from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
-from sayso.reading.shell.specials.xargs import judge_xargs
 
 Special = Callable[[Judge, KnownProgram, Invocation], object]
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
     "env": wrappers.judge_env,
-    "xargs": judge_xargs,
+    "xargs": wrappers.judge_xargs,
     "busybox": wrappers.judge_busybox,
     "recorder": wrappers.judge_recorder,
     "shell": interpreters.judge_shell,
@@ -62,7 +60,7 @@ SPECIALS: dict[str, Special] = {
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
-    "environment_run": judge_environment_run,
+    "environment_run": local_tools.judge_environment_run,
     "tasks": tasks.judge_tasks,
     "npx": local_tools.judge_npx,
     "project_script": tasks.judge_project_script,

@@ -9,7 +9,7 @@ from pathlib import Path
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.scripts import judge_script, pin_file
-from sayso.reading.shell.files.tasks import Task, find_tasks
+from sayso.reading.shell.files.tasks import TaskLine, find_tasks
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
@@ -101,7 +101,7 @@ def _read_tasks(
 
 
 def _ask_for(
-    judge: Judge, found: tuple[Task, ...], named: str, given: tuple[Argument, ...], invocation: Invocation
+    judge: Judge, found: tuple[TaskLine, ...], named: str, given: tuple[Argument, ...], invocation: Invocation
 ) -> None:
     state, start, end = invocation.state, invocation.start, invocation.end
     known = all(one.text is not None for one in given)
