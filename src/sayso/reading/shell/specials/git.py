@@ -17,7 +17,12 @@ from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_fil
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
+from sayso.reading.shell.specials.git_config import (
+    FETCHING_HOOKS,
+    READING_HOOKS,
+    find_running_key,
+    is_harmless_key,
+)
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 
@@ -25,8 +30,13 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 _LOW = Risk.LOW
-_RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
-"""Sections that run nothing when git reads, and may run something when it does more."""
+_RUNS_WHEN_SET = frozenset(
+    {"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk", "remote", "url", "branch",
+     "submodule", "lfs"}
+)  # fmt: skip
+"""Sections that do nothing when git reads, and may run something or name a remote when it does more."""
+_GOES_BY_SETTINGS = frozenset({"git.fetch", "git.merge", "git.rebase"})
+"""What may run a program that the repository's configuration names, though it changes little."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
@@ -47,11 +57,15 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     judge_subcommand(judge, program, parsed, inside)
     if _needs_no_repository(parsed):
         return
+    hooks: tuple[str, ...] = READING_HOOKS
     for one in judge.findings[before:]:
         if one.risk is not _LOW:
             _judge_outside(judge, invocation, folders)
-            return
-    _check_configuration(judge, invocation, folders, named)
+            if _GOES_BY_SETTINGS.isdisjoint([each.operation for each in judge.findings[before:]]):
+                return
+            hooks = FETCHING_HOOKS
+            break
+    _check_configuration(judge, invocation, folders, named, hooks)
 
 
 def _needs_no_repository(parsed: ParsedOptions) -> bool:
@@ -197,7 +211,11 @@ def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 
 
 def _check_configuration(
-    judge: Judge, invocation: Invocation, folders: tuple[str | None, ...], named: Argument | None
+    judge: Judge,
+    invocation: Invocation,
+    folders: tuple[str | None, ...],
+    named: Argument | None,
+    hooks: tuple[str, ...],
 ) -> None:
     for folder in folders:
         if folder is None:
@@ -205,9 +223,9 @@ def _check_configuration(
             return
         at = None if named is None or named.text is None else join_path(folder, named.text)
         keys = judge.quick.running_keys
-        if (folder, at) not in keys:
-            keys[folder, at] = find_running_key(judge.quick.find_real(folder), at)
-        key = keys[folder, at]
+        if (folder, at, hooks) not in keys:
+            keys[folder, at, hooks] = find_running_key(judge.quick.find_real(folder), at, hooks)
+        key = keys[folder, at, hooks]
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)
