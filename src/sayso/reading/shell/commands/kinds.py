@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
@@ -13,7 +14,7 @@ from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
-from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.words import Value
@@ -169,7 +170,24 @@ def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocati
         judge_path_into(judge, "files.write", value, invocation.state)
 
 
+def _judge_shape(name: str):  # type: ignore[no-untyped-def]
+    """Make the judge of a word that has one of the shapes which the data lists as NAME_words."""
+
+    def judge_word(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+        text, shapes = "" if value.value.wild else value.text or "", named_set(f"{name}_words")
+        for pieces in ([text], text.split(",")):
+            if all(any(re.fullmatch(shape, piece) for shape in shapes) for piece in pieces):
+                return
+        judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
+
+    return judge_word
+
+
+_SHAPES = (
+    "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination", "flag",
+)  # fmt: skip
 _OTHERS = {
+    **{name: _judge_shape(name) for name in _SHAPES},
     "copied": _judge_copied,
     "socket": _judge_socket,
     "inventory": _judge_inventory,

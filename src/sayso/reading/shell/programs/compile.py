@@ -54,6 +54,16 @@ KINDS = frozenset(
         "project",
         "target",
         "setting",
+        "remote",
+        "refspec",
+        "repository",
+        "resource",
+        "member",
+        "output",
+        "host",
+        "action",
+        "destination",
+        "flag",
     }
 )
 _RISKS = ("low", "moderate", "high")

@@ -156,9 +156,11 @@ def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
     known = program.subcommands
     raw = known.get(name)
     if raw is None and program.prefixes:
-        fitting = [one for one in known if one.startswith(name) and one != "*"]
+        fitting = [one for one in known if one.startswith(name) and one[-1] != "*"]
         sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
         raw = known[fitting[0]] if sure else None
+    if raw is None:
+        raw = next((known[one] for one in known if one[-1:] == "*" != one and name.startswith(one[:-1])), None)
     if raw is None:
         return None
     if isinstance(raw, KnownProgram):

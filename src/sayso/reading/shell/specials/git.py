@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 _LOW = Risk.LOW
-_RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
-"""Sections that run nothing when git reads, and may run something when it does more."""
+_RUNS_WHEN_SET = frozenset(
+    {"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk", "remote", "url", "branch", "submodule", "lfs"}
+)
+"""Sections that run nothing when git reads, and may run something, or name another remote, when it does more."""
+_GOES_BY_SETTINGS = frozenset({"git.fetch", "git.merge", "git.rebase"})
+"""What may run a program that the repository's configuration names, though it changes little."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
@@ -47,9 +51,10 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     judge_subcommand(judge, program, parsed, inside)
     if _needs_no_repository(parsed):
         return
-    for one in judge.findings[before:]:
-        if one.risk is not _LOW:
-            _judge_outside(judge, invocation, folders)
+    found = judge.findings[before:]
+    if any(one.risk is not _LOW for one in found):
+        _judge_outside(judge, invocation, folders)
+        if _GOES_BY_SETTINGS.isdisjoint([one.operation for one in found]):
             return
     _check_configuration(judge, invocation, folders, named)
 

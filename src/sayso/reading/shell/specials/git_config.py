@@ -26,6 +26,8 @@ MAX_SUBMODULES = 50
 _SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:\\.|[^"\\])*)")?\s*\]')
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$")
 _HEAD = lazy_pattern(r"(?:ref: refs/[!-~]+|[0-9a-f]{40}|[0-9a-f]{64})\n?")
+_HOOKS = ("post-index-change", "reference-transaction")
+"""Hooks that also run where nothing is committed."""
 _PLAIN_PATH = lazy_pattern(r"[\w./+-]+")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
@@ -129,9 +131,10 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
             return key
         hooks += [join_path(tree or common, one) for one in named]
     for folder in hooks:
-        hook = f"{folder}/post-index-change"
-        if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
-            return "the hook post-index-change"
+        for name in _HOOKS:
+            hook = f"{folder}/{name}"
+            if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
+                return f"the hook {name}"
     return None if tree is None else _check_submodules(repository, tree, depth)
 
 
