@@ -160,7 +160,8 @@ def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
         sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
         raw = known[fitting[0]] if sure else None
     if raw is None:
-        raw = next((known[one] for one in known if one[-1:] == "*" != one and name.startswith(one[:-1])), None)
+        starts = (one for one in known if one[-1:] == "*" != one and name.startswith(one[:-1]))
+        raw = known.get(next(starts, ""))
     if raw is None:
         return None
     if isinstance(raw, KnownProgram):

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 _LOW = Risk.LOW
 _RUNS_WHEN_SET = frozenset(
-    {"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk", "remote", "url", "branch", "submodule", "lfs"}
-)
-"""Sections that run nothing when git reads, and may run something, or name another remote, when it does more."""
+    {"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk", "remote", "url", "branch",
+     "submodule", "lfs"}
+)  # fmt: skip
+"""Sections that do nothing when git reads, and may run something or name a remote when it does more."""
 _GOES_BY_SETTINGS = frozenset({"git.fetch", "git.merge", "git.rebase"})
 """What may run a program that the repository's configuration names, though it changes little."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
