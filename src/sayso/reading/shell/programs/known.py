@@ -210,6 +210,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         and all(map(_is_tame, modes))
         and not raw.get("subcommands")
         and not raw.get("special"),
+        wary=raw.get("special") == "remote" or (parent is not None and parent.table.wary),
     )
     return KnownProgram(
         name=name,

@@ -48,7 +48,8 @@ class OptionTable(msgspec.Struct, frozen=True):
 
     `style`: `gnu` takes abbreviations of long options; `exact` does not; `single` has long options with one
     dash. `stops`: the first operand ends the options. `number`: `-5` is one. `tame`: none of them does
-    harm, so a word that may be any of them does not either.
+    harm, so a word that may be any of them does not either. `wary`: no value begins with a dash, because
+    programs differ in what they take that for.
     """
 
     named: dict[str, Option]
@@ -57,6 +58,7 @@ class OptionTable(msgspec.Struct, frozen=True):
     number: bool = False
     plus: bool = False
     tame: bool = False
+    wary: bool = False
 
 
 def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> ParsedOptions:
@@ -113,8 +115,10 @@ def _read_option(
         if text[:2] == "--" or table.style == "single"
         else _read_cluster(table, text, one, arguments, index)
     )
-    if not isinstance(read, str) and read[1] > index and arguments[index].value.may_bring_options:
-        return "what follows it may be any option"
+    if not isinstance(read, str) and read[1] > index:
+        value = arguments[index].value
+        if value.may_bring_options or (table.wary and (value.text or "")[:1] == "-"):
+            return "what follows it may be any option"
     return read
 
 
