@@ -64,6 +64,8 @@ KINDS = frozenset(
         "action",
         "destination",
         "flag",
+        "plain",
+        "package",
     }
 )
 _RISKS = ("low", "moderate", "high")

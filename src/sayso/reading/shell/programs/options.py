@@ -147,10 +147,17 @@ def _read_long(
 
 
 def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
-    """The one option that this is the beginning of; None if there is none, or several."""
+    """The one option that this is the beginning of; None if there is none, or several.
+
+    Whole words of a name may be the name of another option, which is not listed: `--strategy`, `--strategy-option`.
+    """
     if table.style != "gnu" or len(name) < 3:
         return None
-    fitting = {option for key, option in table.named.items() if key.startswith(name) and key[:2] == "--"}
+    fitting = {
+        option
+        for key, option in table.named.items()
+        if key.startswith(name) and key[:2] == "--" and key[len(name)] != "-"
+    }
     return fitting.pop() if len(fitting) == 1 else None
 
 

@@ -176,8 +176,8 @@ def judge_remote(judge: Judge, program: KnownProgram, invocation: Invocation) ->
         text = one.text
         if text is None or one.value.wild or one.value.home:
             judge.doubt("what it asks the remote for is not known until it runs", one.start, one.end)
-        elif text[:1] == "@" or "://" in text[5 if text.startswith(_STORES) else 0 :]:
-            judge.doubt("it names an address, or a file that is sent", one.start, one.end)
+        elif "://" in text[5 if text.startswith(_STORES) else 0 :]:
+            judge.doubt("it names an address, or a file by one", one.start, one.end)
     workspace = judge.where.workspace
     if workspace and not all(f"{folder}/".startswith(f"{workspace}/") for folder in invocation.state.folders):
         judge.doubt("the folder it works in may name another remote", invocation.start, invocation.end)
