@@ -185,7 +185,7 @@ def _judge_shape(name: str):  # type: ignore[no-untyped-def]
 
 _SHAPES = (
     "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
-    "flag", "plain", "package",
+    "flag", "plain", "package", "endpoint",
 )  # fmt: skip
 _OTHERS = {
     **{name: _judge_shape(name) for name in _SHAPES},

@@ -66,6 +66,7 @@ KINDS = frozenset(
         "flag",
         "plain",
         "package",
+        "endpoint",
     }
 )
 _RISKS = ("low", "moderate", "high")

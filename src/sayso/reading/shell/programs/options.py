@@ -131,6 +131,9 @@ def _read_long(
     if option is None:
         name, equals, joined = text.partition("=")
         option = named.get(name) or _find_abbreviated(table, name)
+        if option is None and (before := text.find(":") + 1):
+            name, equals, joined = text[:before], ":", text[before:]
+            option = named.get(name)
         if option is None:
             if table.style == "single" and table.number and text[1:].isdigit():
                 return [], index
