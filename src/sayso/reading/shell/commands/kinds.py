@@ -14,6 +14,7 @@ from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
+from sayso.reading.shell.programs.compile import SHAPES
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
@@ -171,7 +172,7 @@ def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 
 def _judge_shape(name: str):  # type: ignore[no-untyped-def]
-    """Make the judge of a word that has one of the shapes which the data lists as NAME_words."""
+    """Make the judge of words that have one of the shapes in the data's set NAME_words."""
 
     def judge_word(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
         text, shapes = "" if value.value.wild else value.text or "", named_set(f"{name}_words")
@@ -183,12 +184,8 @@ def _judge_shape(name: str):  # type: ignore[no-untyped-def]
     return judge_word
 
 
-_SHAPES = (
-    "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
-    "flag", "plain", "package", "endpoint",
-)  # fmt: skip
 _OTHERS = {
-    **{name: _judge_shape(name) for name in _SHAPES},
+    **{name: _judge_shape(name) for name in SHAPES},
     "copied": _judge_copied,
     "socket": _judge_socket,
     "inventory": _judge_inventory,

@@ -152,7 +152,7 @@ def _read_long(
 def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
     """The one option that this is the beginning of; None if there is none, or several.
 
-    Whole words of a name may be the name of another option, which is not listed: `--strategy`, `--strategy-option`.
+    Whole words of a name may name another option, which is not listed: `--strategy`, `--strategy-option`.
     """
     if table.style != "gnu" or len(name) < 3:
         return None
