@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import TYPE_CHECKING
@@ -171,15 +172,18 @@ def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocati
         judge_path_into(judge, "files.write", value, invocation.state)
 
 
+@functools.cache
+def _shapes(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in sorted(named_set(f"{name}_words"))))
+
+
 def _judge_shape(name: str):  # type: ignore[no-untyped-def]
     """Make the judge of words that have one of the shapes in the data's set NAME_words."""
 
     def judge_word(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-        text, shapes = "" if value.value.wild else value.text or "", named_set(f"{name}_words")
-        for pieces in ([text], text.split(",")):
-            if all(any(re.fullmatch(shape, piece) for shape in shapes) for piece in pieces):
-                return
-        judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
+        text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
+        if not fits(text) and not all(map(fits, text.split(","))):
+            judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
 
     return judge_word
 

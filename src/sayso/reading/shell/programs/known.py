@@ -89,6 +89,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """Options by which it reads whole folders, hidden files and all."""
     follows: frozenset[str] = frozenset()
     """Options by which it goes through links to folders."""
+    starts: tuple[str, ...] = ()
+    """Subcommands that stand for all names with a beginning, like `list-*`."""
     parent: KnownProgram | None = None
 
     def subcommand(self, name: str) -> KnownProgram | None:
@@ -160,8 +162,7 @@ def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
         sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
         raw = known[fitting[0]] if sure else None
     if raw is None:
-        starts = (one for one in known if one[-1:] == "*" != one and name.startswith(one[:-1]))
-        raw = known.get(next(starts, ""))
+        raw = next((known[one] for one in program.starts if name.startswith(one[:-1])), None)
     if raw is None:
         return None
     if isinstance(raw, KnownProgram):
@@ -228,6 +229,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         drops=tuple(raw.get("drops", "").split()),
         deep=frozenset(raw.get("deep", "").split()),
         follows=frozenset(raw.get("follows", "").split()),
+        starts=tuple(one for one in raw.get("subcommands", ()) if one[-1] == "*" != one),
         parent=parent,
     )
 

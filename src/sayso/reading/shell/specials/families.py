@@ -179,8 +179,9 @@ def judge_remote(judge: Judge, program: KnownProgram, invocation: Invocation) ->
         elif "://" in text[5 if text.startswith(_STORES) else 0 :]:
             judge.doubt("it names an address, or a file by one", one.start, one.end)
     workspace = judge.where.workspace
-    if workspace and not all(f"{folder}/".startswith(f"{workspace}/") for folder in invocation.state.folders):
-        judge.doubt("the folder it works in may name another remote", invocation.start, invocation.end)
+    for folder in invocation.state.folders:
+        if workspace and folder != workspace and not f"{folder}/".startswith(f"{workspace}/"):
+            judge.doubt("the folder it works in may name another remote", invocation.start, invocation.end)
     judge_by_data(judge, program, invocation)
 
 

@@ -17,7 +17,12 @@ from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_fil
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
+from sayso.reading.shell.specials.git_config import (
+    FETCHING_HOOKS,
+    READING_HOOKS,
+    find_running_key,
+    is_harmless_key,
+)
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 
@@ -52,12 +57,15 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     judge_subcommand(judge, program, parsed, inside)
     if _needs_no_repository(parsed):
         return
-    found = judge.findings[before:]
-    if any(one.risk is not _LOW for one in found):
-        _judge_outside(judge, invocation, folders)
-        if _GOES_BY_SETTINGS.isdisjoint([one.operation for one in found]):
-            return
-    _check_configuration(judge, invocation, folders, named)
+    hooks: tuple[str, ...] = READING_HOOKS
+    for one in judge.findings[before:]:
+        if one.risk is not _LOW:
+            _judge_outside(judge, invocation, folders)
+            if _GOES_BY_SETTINGS.isdisjoint([each.operation for each in judge.findings[before:]]):
+                return
+            hooks = FETCHING_HOOKS
+            break
+    _check_configuration(judge, invocation, folders, named, hooks)
 
 
 def _needs_no_repository(parsed: ParsedOptions) -> bool:
@@ -203,7 +211,11 @@ def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 
 
 def _check_configuration(
-    judge: Judge, invocation: Invocation, folders: tuple[str | None, ...], named: Argument | None
+    judge: Judge,
+    invocation: Invocation,
+    folders: tuple[str | None, ...],
+    named: Argument | None,
+    hooks: tuple[str, ...],
 ) -> None:
     for folder in folders:
         if folder is None:
@@ -211,9 +223,9 @@ def _check_configuration(
             return
         at = None if named is None or named.text is None else join_path(folder, named.text)
         keys = judge.quick.running_keys
-        if (folder, at) not in keys:
-            keys[folder, at] = find_running_key(judge.quick.find_real(folder), at)
-        key = keys[folder, at]
+        if (folder, at, hooks) not in keys:
+            keys[folder, at, hooks] = find_running_key(judge.quick.find_real(folder), at, hooks)
+        key = keys[folder, at, hooks]
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)
