@@ -28,6 +28,9 @@ RUNS_PROGRAMS = (
     "[CORE] FSMONITOR = ./evil",
     "[core] fsmonitor = ./ev\\\nil",
     "[unheard]\n\tof = x",
+    '[remote "origin"]\n\turl = ext::./evil',
+    '[url "ext::./evil"]\n\tinsteadOf = one',
+    '[submodule "x"]\n\turl = evil::x',
     "no section = x",
 )
 

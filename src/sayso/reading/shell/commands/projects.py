@@ -25,7 +25,7 @@ _ELSEWHERE = lazy_pattern(
 )
 """A file of options, an address, a package at a version, or a source of packages."""
 _REMOTE_WORK = lazy_pattern(
-    r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke|flash|burn)(?![a-z])"
+    r"(?:^|[:/._,-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke|flash|burn)(?![a-z])"
     r"|[a-z](?:Publish|Deploy|Upload)(?![a-z])|(?:^|:)(?:un)?install[A-Z]|(?:^|:)connected[A-Z]"
     r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^wagon:|^dependency:get|^release:|^site-deploy"
 )

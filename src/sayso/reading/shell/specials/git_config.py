@@ -30,6 +30,7 @@ READING_HOOKS = ("post-index-change",)
 FETCHING_HOOKS = ("post-index-change", "reference-transaction")
 """Hooks that run where nothing is committed."""
 _PLAIN_PATH = lazy_pattern(r"[\w./+-]+")
+_NAMES_PLACES = frozenset({"remote", "url", "submodule"})
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
 
@@ -56,8 +57,8 @@ def is_harmless_key(key: str, value: str) -> bool:
     section, _, rest = key.casefold().partition(".")
     name = rest.rpartition(".")[2]
     harmless = named_set("git_keys")
-    if is_secret(value):
-        return False
+    if is_secret(value) or (section in _NAMES_PLACES and "::" in f"{key}{value}"):
+        return False  # `ext::sh …`, `foo::…` run a program
     if f"{section}.{name}" == "core.fsmonitor":
         return value.casefold() in _SWITCHES
     if f"{section}.{name}" == "core.pager":
