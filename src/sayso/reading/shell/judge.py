@@ -29,8 +29,8 @@ _UNKNOWN = "shell.run"
 _HIGH = Risk.HIGH
 """Looked up once: to ask an enumeration for a member takes longer than to make a finding."""
 _CHANGES_ANYTHING = frozenset(
-    {"git.checkout", "git.stash", "git.merge", "git.pull", "git.reset_hard", "git.rewrite", "git.clone",
-     "files.write", "files.edit", "files.create", "network.fetch"}
+    {"git.checkout", "git.stash", "git.merge", "git.rebase", "git.pull", "git.reset_hard", "git.rewrite",
+     "git.clone", "files.write", "files.edit", "files.create", "network.fetch"}
 )  # fmt: skip
 """Changes of files that no word of the program names."""
 

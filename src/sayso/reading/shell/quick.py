@@ -75,7 +75,7 @@ class QuickLook:
         self._folders: dict[str, bool] = {}
         self._made = _operations_under(policy)
         self._own: _Own | None = None
-        self.running_keys: dict[tuple[str, str | None], str | None] = {}
+        self.running_keys: dict[tuple[str, str | None, tuple[str, ...]], str | None] = {}
         """Of each repository that was looked at, the key of its configuration that may run a program."""
         self._start = "//"
         """A folder that no link stands on the way to, with a slash after it."""

@@ -28,6 +28,9 @@ RUNS_PROGRAMS = (
     "[CORE] FSMONITOR = ./evil",
     "[core] fsmonitor = ./ev\\\nil",
     "[unheard]\n\tof = x",
+    '[remote "origin"]\n\turl = ext::./evil',
+    '[url "ext::./evil"]\n\tinsteadOf = one',
+    '[submodule "x"]\n\turl = evil::x',
     "no section = x",
 )
 
@@ -71,6 +74,28 @@ def test_a_repository_whose_configuration_runs_a_program_is_not(reader: Reader, 
         assert reader.risk(line) is Risk.HIGH, line
     assert reader.risk("git status") is Risk.LOW
     assert reader.risk("cd sub && ls") is Risk.LOW
+
+
+@pytest.mark.parametrize(
+    "config", [*RUNS_PROGRAMS, "[credential]\n\thelper = !./evil", '[merge "x"]\n\tdriver = ./evil']
+)
+def test_what_fetches_or_joins_histories_goes_by_the_configuration_too(reader: Reader, config: str) -> None:
+    lines = ("git fetch", "git remote update", "git merge topic", "git cherry-pick topic", "git rebase main")
+    for line in lines:
+        assert reader.risk(f"cd sub && {line}") is Risk.MODERATE, line
+    with (Path(reader.where.folder) / "sub/.git/config").open("a") as file:
+        file.write(f"\n{config}\n")
+    for line in lines:
+        assert reader.risk(f"cd sub && {line}") is Risk.HIGH, line
+
+
+def test_a_hook_that_runs_when_a_reference_moves_counts_for_a_fetch(reader: Reader) -> None:
+    hook = Path(reader.where.folder) / ".git/hooks/reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    assert reader.risk("git fetch") is Risk.MODERATE
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    assert reader.risk("git fetch") is Risk.HIGH
 
 
 def test_a_change_of_the_configuration_counts_at_once(reader: Reader) -> None:

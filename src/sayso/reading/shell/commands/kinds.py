@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 
 import msgspec
 
@@ -17,7 +19,8 @@ from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
-from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
+from sayso.reading.shell.programs.compile import SHAPES
+from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import Value
@@ -203,7 +206,24 @@ def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocati
         judge_path_into(judge, "files.write", value, invocation.state)
 
 
+@functools.cache
+def _shapes(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in sorted(named_set(f"{name}_words"))))
+
+
+def _judge_shape(name: str):  # type: ignore[no-untyped-def]
+    """Make the judge of words that have one of the shapes in the data's set NAME_words."""
+
+    def judge_word(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+        text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
+        if not fits(text) and not all(map(fits, text.split(","))):
+            judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
+
+    return judge_word
+
+
 _OTHERS = {
+    **{name: _judge_shape(name) for name in SHAPES},
     "copied": _judge_copied,
     "socket": _judge_socket,
     "inventory": _judge_inventory,

@@ -21,7 +21,8 @@ _ELSEWHERE = lazy_pattern(
 )
 """A file of options, an address, a package at a version, or a source of packages."""
 _REMOTE_WORK = lazy_pattern(
-    r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke)(?![a-z])"
+    r"(?:^|[:/._,-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke|flash|burn)(?![a-z])"
+    r"|[a-z](?:Publish|Deploy|Upload)(?![a-z])|(?:^|:)(?:un)?install[A-Z]|(?:^|:)connected[A-Z]"
     r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^wagon:|^dependency:get|^release:|^site-deploy"
 )
 _SYSTEM_WORK = frozenset({"install", "uninstall", "install-strip", "install-data", "system-install"})
@@ -83,8 +84,8 @@ def judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocati
         judge.doubt(f"{program.name} is given a setting that is not understood", value.start, value.end)
     elif _RUNS.fullmatch(name) and given not in _COMPILERS:
         judge.doubt(f"{name[:60]} may say which program is run", value.start, value.end)
-    elif re.search(r"(?:^|[:,=])(?:/|~|\.\.)", given):
-        _judge_place(judge, given, value, program, invocation)
+    elif re.search(r"(?:^|[:,=])(?:/|~|\.\.)", given or value.text):
+        _judge_place(judge, given or value.text, value, program, invocation)
 
 
 def _judge_place(

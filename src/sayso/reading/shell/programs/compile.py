@@ -15,8 +15,14 @@ _COPIED = (
 """Keys whose values are taken as they are written."""
 KEYS = frozenset({*_COPIED, "risk", "options", "operands", "modes", "adds", "subcommands", "like"})
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
+SHAPES = (
+    "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
+    "flag", "plain", "package", "endpoint",
+)  # fmt: skip
+"""Kinds of words that are known by their shape: the patterns are the sets NAME_words of the data."""
 KINDS = frozenset(
     {
+        *SHAPES,
         "text", "read", "list", "search", "public", "write", "named", "edit", "create", "delete", "into",
         "sources", "document", "rights", "folder", "suffix", "copied", "inventory", "run", "script", "config",
         "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding",

@@ -79,6 +79,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """Options by which it reads whole folders, hidden files and all."""
     follows: frozenset[str] = frozenset()
     """Options by which it goes through links to folders."""
+    starts: tuple[str, ...] = ()
+    """Subcommands that stand for all names with a beginning, like `list-*`."""
     parent: KnownProgram | None = None
 
     def subcommand(self, name: str) -> KnownProgram | None:
@@ -153,9 +155,11 @@ def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
     known = program.subcommands
     raw = known.get(name)
     if raw is None and program.prefixes:
-        fitting = [one for one in known if one.startswith(name) and one != "*"]
+        fitting = [one for one in known if one.startswith(name) and one[-1] != "*"]
         sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
         raw = known[fitting[0]] if sure else None
+    if raw is None:
+        raw = next((known[one] for one in program.starts if name.startswith(one[:-1])), None)
     if raw is None:
         return None
     if isinstance(raw, KnownProgram):
@@ -206,6 +210,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         and all(map(_is_tame, modes))
         and not raw.get("subcommands")
         and not raw.get("special"),
+        wary=raw.get("special") == "remote" or (parent is not None and parent.table.wary),
     )
     return KnownProgram(
         name=name,
@@ -223,6 +228,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         drops=tuple(raw.get("drops", "").split()),
         deep=frozenset(raw.get("deep", "").split()),
         follows=frozenset(raw.get("follows", "").split()),
+        starts=tuple(one for one in raw.get("subcommands", ()) if one[-1] == "*" != one),
         parent=parent,
     )
 

@@ -48,7 +48,8 @@ class OptionTable(msgspec.Struct, frozen=True):
 
     `style`: `gnu` takes abbreviations of long options; `exact` does not; `single` has long options with one
     dash. `stops`: the first operand ends the options. `number`: `-5` is one. `tame`: none of them does
-    harm, so a word that may be any of them does not either.
+    harm, so a word that may be any of them does not either. `wary`: no value begins with a dash, because
+    programs differ in what they take that for.
     """
 
     named: dict[str, Option]
@@ -57,6 +58,7 @@ class OptionTable(msgspec.Struct, frozen=True):
     number: bool = False
     plus: bool = False
     tame: bool = False
+    wary: bool = False
 
 
 def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> ParsedOptions:
@@ -113,8 +115,10 @@ def _read_option(
         if text[:2] == "--" or table.style == "single"
         else _read_cluster(table, text, one, arguments, index)
     )
-    if not isinstance(read, str) and read[1] > index and arguments[index].value.may_bring_options:
-        return "what follows it may be any option"
+    if not isinstance(read, str) and read[1] > index:
+        value = arguments[index].value
+        if value.may_bring_options or (table.wary and (value.text or "")[:1] == "-"):
+            return "what follows it may be any option"
     return read
 
 
@@ -127,6 +131,9 @@ def _read_long(
     if option is None:
         name, equals, joined = text.partition("=")
         option = named.get(name) or _find_abbreviated(table, name)
+        if option is None and (before := text.find(":") + 1):
+            name, equals, joined = text[:before], ":", text[before:]
+            option = named.get(name)
         if option is None:
             if table.style == "single" and table.number and text[1:].isdigit():
                 return [], index
@@ -143,10 +150,17 @@ def _read_long(
 
 
 def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
-    """The one option that this is the beginning of; None if there is none, or several."""
+    """The one option that this is the beginning of; None if there is none, or several.
+
+    Whole words of a name may name another option, which is not listed: `--strategy`, `--strategy-option`.
+    """
     if table.style != "gnu" or len(name) < 3:
         return None
-    fitting = {option for key, option in table.named.items() if key.startswith(name) and key[:2] == "--"}
+    fitting = {
+        option
+        for key, option in table.named.items()
+        if key.startswith(name) and key[:2] == "--" and key[len(name)] != "-"
+    }
     return fitting.pop() if len(fitting) == 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Programs whose words mean something by their shape: databases, archives, clouds, settings."""
+"""Programs whose words mean something by their shape: databases, archives, remotes, settings."""
 
 from __future__ import annotations
 
@@ -19,35 +19,12 @@ from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.value import Value
 
-_READS = lazy_pattern(
-    r"(?:describe|list|get|show|ls|view|status|version|help|info|search|lookup|diff|logs?|top|explain|cat|head|history"
-    r"|validate|graph|output|plan|check|lint|template|inspect|whoami|tail)(?:-[\w-]+)?|[\w-]+-(?:list|show|get|info)"
-)
-
-_ASKS_FOR_VERSIONS = frozenset(
-    {
-        "kubectl",
-        "oc",
-        "terraform",
-        "istioctl",
-        "linkerd",
-        "flux",
-        "argocd",
-        "vagrant",
-        "nomad",
-        "consul",
-        "tilt",
-    }
-)
-"""Programs whose `version` contacts others, unless it is told to be about itself."""
-_SHORT = frozenset(
-    {"--client", "--short", "--output", "-o", "--json", "-ojson", "-oyaml", "--output=json", "--output=yaml"}
-)
-_LOCAL_CONTEXTS = (["config", "current-context"], ["config", "get-contexts"], ["config", "get-clusters"])
-
 _HARMLESS_WHEN_READONLY = lazy_pattern(
     r"(?i)\s*(?:select|drop|delete|update|insert)\b(?:(?!\b(?:vacuum|attach|pragma|load|into)\b)[\w\s',*=<>])*;?\s*"
 )
+
+_STORES = ("s3://", "gs://")
+"""Places at a store of the account itself."""
 
 
 def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -185,25 +162,22 @@ def _without_second(arguments: tuple[Argument, ...], name: str) -> tuple[Argumen
     return arguments if at is None else (*arguments[: at + 2], *arguments[at + 3 :])
 
 
-def judge_cloud(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """Programs of clouds and clusters: all of it is remote; reading is told apart from changing."""
-    words = [one.text for one in invocation.arguments if one.text is not None and one.text[:1] != "-"]
-    if not invocation.arguments:
-        judge.effect(default_effect("remote.read"), invocation.start, invocation.end)
-        return
-    options = {one.text for one in invocation.arguments if one.text is None or one.text[:1] == "-"}
-    local = (words[:1] == ["help"] or words[:1] == ["version"]) and len(words) <= 2 and options <= _SHORT
-    asks = program.name in _ASKS_FOR_VERSIONS and "--client" not in options and words[:1] == ["version"]
-    listed = program.name == "kubectl" and words in _LOCAL_CONTEXTS and options <= _SHORT
-    if (local and not asks) or listed:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    reads = any(_READS.fullmatch(word) for word in words[:4])
-    changes = any(
-        word.startswith(("delete", "rm", "destroy", "terminate", "remove", "purge")) for word in words
-    )
-    name = "remote.read" if reads and not changes else "remote.change"
-    judge.record(name, Risk.HIGH, default_effect(name).why or name, invocation.start, invocation.end)
+def judge_remote(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge a program that asks a remote: as its data says, if each word is literal and names no other place.
+
+    Its settings belong to the workspace or the user, so it runs in the workspace.
+    """
+    for one in invocation.arguments:
+        text = one.text
+        if text is None or one.value.wild or one.value.home:
+            judge.doubt("what it asks the remote for is not known until it runs", one.start, one.end)
+        elif "://" in text[5 if text.startswith(_STORES) else 0 :]:
+            judge.doubt("it names an address, or a file by one", one.start, one.end)
+    workspace = judge.where.workspace
+    for folder in invocation.state.folders:
+        if workspace and folder != workspace and not f"{folder}/".startswith(f"{workspace}/"):
+            judge.doubt("the folder it works in may name another remote", invocation.start, invocation.end)
+    judge_by_data(judge, program, invocation)
 
 
 def judge_socket(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

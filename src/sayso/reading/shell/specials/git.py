@@ -16,13 +16,23 @@ from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
+from sayso.reading.shell.specials.git_config import (
+    FETCHING_HOOKS,
+    READING_HOOKS,
+    find_running_key,
+    is_harmless_key,
+)
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
 
 _LOW = Risk.LOW
-_RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
-"""Sections that run nothing when git reads, and may run something when it does more."""
+_RUNS_WHEN_SET = frozenset(
+    {"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk", "remote", "url", "branch",
+     "submodule", "lfs"}
+)  # fmt: skip
+"""Sections that do nothing when git reads, and may run something or name a remote when it does more."""
+_GOES_BY_SETTINGS = frozenset({"git.fetch", "git.merge", "git.rebase"})
+"""What may run a program that the repository's configuration names, though it changes little."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
@@ -44,9 +54,13 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     if _needs_no_repository(parsed):
         return
     invocation.state = inside.state
-    if any(one.risk is not _LOW for one in judge.findings[before:]):
-        return
-    _check_configuration(judge, invocation, folders, named)
+    hooks: tuple[str, ...] = READING_HOOKS
+    found = judge.findings[before:]
+    if any(one.risk is not _LOW for one in found):
+        if _GOES_BY_SETTINGS.isdisjoint(one.operation for one in found):
+            return
+        hooks = FETCHING_HOOKS
+    _check_configuration(judge, invocation, folders, named, hooks)
 
 
 def _needs_no_repository(parsed: ParsedOptions) -> bool:
@@ -183,7 +197,11 @@ def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 
 
 def _check_configuration(
-    judge: Judge, invocation: Invocation, folders: tuple[str | None, ...], named: Argument | None
+    judge: Judge,
+    invocation: Invocation,
+    folders: tuple[str | None, ...],
+    named: Argument | None,
+    hooks: tuple[str, ...],
 ) -> None:
     for folder in folders:
         if folder is None:
@@ -191,9 +209,9 @@ def _check_configuration(
             return
         at = None if named is None or named.text is None else join_path(folder, named.text)
         keys = judge.quick.running_keys
-        if (folder, at) not in keys:
-            keys[folder, at] = find_running_key(judge.quick.find_real(folder), at)
-        key = keys[folder, at]
+        if (folder, at, hooks) not in keys:
+            keys[folder, at, hooks] = find_running_key(judge.quick.find_real(folder), at, hooks)
+        key = keys[folder, at, hooks]
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)

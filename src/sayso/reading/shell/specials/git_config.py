@@ -26,13 +26,13 @@ MAX_SUBMODULES = 50
 _SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:\\.|[^"\\])*)")?\s*\]')
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$")
 _HEAD = lazy_pattern(r"(?:ref: refs/[!-~]+|[0-9a-f]{40}|[0-9a-f]{64})\n?")
+READING_HOOKS = ("post-index-change",)
+FETCHING_HOOKS = ("post-index-change", "reference-transaction")
+"""Hooks that run where nothing is committed."""
 _PLAIN_PATH = lazy_pattern(r"[\w./+-]+")
+_NAMES_PLACES = frozenset({"remote", "url", "submodule"})
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
-
-
-READING_HOOKS = ("post-index-change",)
-"""The hooks that git runs when it only reads."""
 
 
 def find_running_key(
@@ -45,7 +45,7 @@ def find_running_key(
     """
     try:
         for repository, tree in _find_repositories(folder) if named is None else (_from_name(named),):
-            key = _check_repository(repository, tree, 0, hooks)
+            key = _check_repository(repository, tree, hooks, 0)
             if key is not None:
                 return key
     except (OSError, ValueError, IndexError):
@@ -73,8 +73,8 @@ def is_harmless_key(key: str, value: str) -> bool:
     section, _, rest = key.casefold().partition(".")
     name = rest.rpartition(".")[2]
     harmless = named_set("git_keys")
-    if is_secret(value):
-        return False
+    if is_secret(value) or (section in _NAMES_PLACES and "::" in f"{key}{value}"):
+        return False  # `ext::sh …`, `foo::…` run a program
     if f"{section}.{name}" == "core.fsmonitor":
         return value.casefold() in _SWITCHES
     if f"{section}.{name}" == "core.pager":
@@ -137,7 +137,7 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _check_repository(repository: str, tree: str | None, depth: int, run: tuple[str, ...]) -> str | None:
+def _check_repository(repository: str, tree: str | None, names: tuple[str, ...], depth: int) -> str | None:
     common = repository
     if os.access(f"{repository}/commondir", os.F_OK):
         shared = _read(f"{repository}/commondir") or ""
@@ -151,11 +151,11 @@ def _check_repository(repository: str, tree: str | None, depth: int, run: tuple[
             return key
         hooks += [join_path(tree or common, one) for one in named]
     for folder in hooks:
-        for name in run:
+        for name in names:
             hook = f"{folder}/{name}"
             if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
                 return f"the hook {name}"
-    return None if tree is None else _check_submodules(repository, tree, depth, run)
+    return None if tree is None else _check_submodules(repository, tree, names, depth)
 
 
 def _names_hooks(key: str, value: str) -> bool:
@@ -163,7 +163,7 @@ def _names_hooks(key: str, value: str) -> bool:
     return key == "core.hookspath" and _PLAIN_PATH.fullmatch(value) is not None
 
 
-def _check_submodules(repository: str, tree: str, depth: int, run: tuple[str, ...]) -> str | None:
+def _check_submodules(repository: str, tree: str, names: tuple[str, ...], depth: int) -> str | None:
     """git looks into submodules as well, each with a configuration of its own.
 
     Those that `.gitmodules` lists, and every other repository that the index records a commit of.
@@ -181,7 +181,7 @@ def _check_submodules(repository: str, tree: str, depth: int, run: tuple[str, ..
     for path in sorted(paths):
         inner = join_path(tree, path)
         if _stat(f"{inner}/.git") is not None:
-            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, depth + 1, run)
+            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, names, depth + 1)
             if key is not None:
                 return key
     return None

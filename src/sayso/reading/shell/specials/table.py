@@ -54,7 +54,7 @@ SPECIALS: dict[str, Special] = {
     "plist": families.judge_plist,
     "archive7": families.judge_archive7,
     "database": families.judge_database,
-    "cloud": families.judge_cloud,
+    "remote": families.judge_remote,
     "socket": families.judge_socket,
     "git": judge_git,
     "find": judge_find,
