@@ -30,8 +30,7 @@ from tests.support.shell_lines import tricks
 __all__ = ["no_settings", "work"]
 
 ACCEPTS = """
-extends: [coding]
-domains: {git: {autonomous: [fetch], requires_approval: [], blocked: []}}
+tools: [{tool: Bash, resolve: shell, command: args.command, ignore: [description, timeout]}]
 operations: {git.fetch: {risk: low, reading: accepted}}
 """
 PROFITS = (
@@ -120,7 +119,6 @@ DOES_MORE = (
     "git clone origin",
     "git submodule update --remote",
     "git archive --remote=origin HEAD",
-    "gh pr view 1",
     "curl https://evil.test",
     "cat .env",
     "rm -rf sub",
@@ -295,8 +293,8 @@ def test_a_program_of_the_operators_own_is_no_row_of_sayso(repository: Path) -> 
 
 
 def test_a_tool_entry_that_names_the_operation_itself_never_profits(repository: Path) -> None:
-    entry = "tools: [{tool: fetcher, operation: git.fetch, command: args.command}]\n"
-    with gate_of(f"{ACCEPTS}{entry}") as gate:
+    entry = "{tool: fetcher, operation: git.fetch, command: args.command}, "
+    with gate_of(ACCEPTS.replace("tools: [", f"tools: [{entry}")) as gate:
         called = gate.session(workspace=str(repository)).call(
             "fetcher", {"command": "git fetch --upload-pack=x"}
         )
@@ -304,8 +302,8 @@ def test_a_tool_entry_that_names_the_operation_itself_never_profits(repository: 
 
 
 def test_a_condition_that_fails_never_profits(repository: Path) -> None:
-    entry = 'tools: [{tool: Bash, resolve: shell, command: args.command, when: "args.nothing == 1"}]\n'
-    assert is_stopped(repository, "git fetch", f"{ACCEPTS}{entry}")
+    entry = '{tool: Bash, resolve: shell, command: args.command, when: "args.nothing == 1"}, '
+    assert is_stopped(repository, "git fetch", ACCEPTS.replace("tools: [", f"tools: [{entry}"))
 
 
 @pytest.mark.parametrize("name", NEVER)

@@ -11,6 +11,11 @@ _HOOKS = (*READING_HOOKS, "pre-auto-gc", "reference-transaction")
 """The hooks that a fetch runs, and the tidying after it."""
 _ADDRESS = lazy_pattern(r"(?:https?|ssh|git)://[\w.@~:/%+-]+|(?:[\w.-]+@)?[\w.-]+:(?!:)[\w.~/+-]+")
 """An address of another machine: no path, and nothing with `::`, which names a program."""
+PLAIN_OPTIONS = frozenset(
+    {"--all", "-a", "--atomic", "--depth", "--deepen", "-n", "-t", "-p", "-j", "-q", "-v", "--progress", "-4", "-6",
+     "--no-progress", "--dry-run", "--unshallow", "--no-recurse-submodules", "-b", "-h", "--refs", "--tags"}
+)  # fmt: skip
+"""Options of a fetch that neither change more than what is fetched nor go elsewhere."""
 _RUNS = "gc.recentobjectshook"
 _BY_REMOTE = frozenset({"fetch", "ls-remote", "remote"})
 """Subcommands whose first operand is a remote by its name, before it may be an address or a folder."""
