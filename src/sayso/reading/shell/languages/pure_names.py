@@ -53,15 +53,16 @@ PYTHON_ATTRIBUTES = _words(
     rpartition rsplit rstrip scheme search second seconds setdefault sort span split splitlines start
     startswith stdev strftime strip strptime sub subnets subtract supernet swapcase symmetric_difference
     timestamp timetuple title to_bytes to_integral_value today total total_seconds translate tzinfo union
-    update upper username utcfromtimestamp utcnow utcoffset values version weekday write writeheader
+    update upper username utc utcfromtimestamp utcnow utcoffset values version weekday write writeheader
     writelines writerow writerows year zfill
     """
 )
-# Python 3.12 and newer import these unasked, to print an error or to convert a long number.
+# A Python imports these unasked: to print an error, to convert a long number, to see where it runs.
 PYTHON_UNNAMED = _words(
     """
-    _ast_unparse _colorize _hmac _opcode_metadata _py_warnings _pydatetime _pylong _sha2 _strptime
-    _suggestions _types annotationlib codeop compression encodings traceback
+    _android_support _ast_unparse _colorize _hmac _ios_support _opcode_metadata _py_warnings _pydatetime
+    _pylong _sha2 _strptime _suggestions _types _wmi annotationlib codeop compression encodings org
+    traceback
     """
 )
 PYTHON_MODULES = {
@@ -107,7 +108,6 @@ PYTHON_MODULES = {
         """,
         "os": "getpid linesep name pathsep sep",
         "os.path": "basename commonprefix dirname isabs join normpath split splitext",
-        "pprint": "pformat pp pprint",
         "random": "choice choices gauss randbytes randint random randrange sample seed shuffle uniform",
         "re": """
             A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape findall finditer
