@@ -59,6 +59,30 @@ _IMPURE_MEMBERS = (
     "popen",
     "getcwd",
 )
+_PYTHON_EFFECTS = (
+    "open('out.txt', 'w')",
+    "os.mkdir('out')",
+    "exec('x')",
+    "__import__('not_there')",
+    "random._os.mkdir('out')",
+    "(lambda open: 0, open('out.txt', 'w'))",
+    "(lambda *exec: [exec for exec in x], exec('x'))",
+    "print.__self__.open('out.txt', 'w')",
+    "[one.mkdir for one in [os]][0]('out')",
+    "(lambda: 0).__globals__['os'].mkdir('out')",
+)
+_NODE_EFFECTS = (
+    "require('fs')",
+    "fs.x",
+    "f.constructor('1')()",
+    "process.env.A",
+    "(fs => 0, fs.x)",
+    "[[].map].map(({constructor}) => constructor)",
+    "f['constructor']",
+    "(x => { const require = 1 }, require)",
+    "Object.defineProperty",
+    "(console.log = 1)",
+)
 _TEXTS = ("'a'", "'out.txt'", "'{} {}'", "b'a'", "'w'", "r'\\w+'", "f'{1!r:>4}'", "'idna'", "'1 2'", "'os'")
 
 
@@ -77,7 +101,8 @@ class PythonPrograms:
             lambda: self.draw.choice(pure),
             lambda: self.draw.choice(("x", "y", "f")),
             lambda: self.member(self.draw.choice(self.modules)),
-            lambda: self.draw.choice(_IMPURE_NAMES if self.draw.random() < 0.2 else ("x", "y")),
+            lambda: self.draw.choice(_IMPURE_NAMES if self.draw.random() < 0.1 else ("x", "y")),
+            lambda: self.draw.choice(_PYTHON_EFFECTS if self.draw.random() < 0.3 else ("x", "y")),
         )
         return self.draw.choice(kinds)()
 
@@ -142,6 +167,7 @@ class NodePrograms:
             lambda: self.draw.choice(sorted(pure_names.NODE_VALUES)),
             lambda: f"{place}.{self.draw.choice(right if self.draw.random() < 0.95 else wrong)}",
             lambda: self.draw.choice(("x", "y", "f")),
+            lambda: self.draw.choice(_NODE_EFFECTS if self.draw.random() < 0.3 else ("x", "y")),
             lambda: self.draw.choice(
                 ("require", "fs", "globalThis", "eval", "Function", "this",
                 "process") if self.draw.random() < 0.1 else ("x",)
@@ -174,6 +200,8 @@ class NodePrograms:
     def program(self) -> str:
         one = [self.expression(self.draw.randrange(3)) for _ in range(4)]
         shapes = (
+            "const f = x => 1, x = [2], y = {{a: 1}}; {0}",
+            "const f = x => 1, x = [2], y = 'ab'; [{0}, {1}]",
             "let x = [1, 'a'], y = {{a: 2}}\nconst f = x => {0}\nconsole.log({1})\nconsole.log({2}); {3}",
             "const x = 'ab'; let y = {0}; const f = (...y) => {{ const x = {1}; return f({2}) }}; f({3})",
             "let f = 1, y = 2, x = {{a: 1}};\nconst {{length, a}} = {0};\nconst [p] = {1}; x = {2}; f = {3}",
@@ -198,7 +226,7 @@ def run(command: list[str], given: dict[str, Any], folder: Path) -> list[Any]:
     done = subprocess.run(
         command, input=json.dumps(given), capture_output=True, text=True, cwd=folder, timeout=300, check=False
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     found: list[Any] = json.loads(done.stdout)
     assert len(found) == len(given["programs"])
     return found

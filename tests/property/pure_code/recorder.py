@@ -4,6 +4,7 @@ import builtins
 import importlib
 import io
 import json
+import resource
 import sys
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def record(event: str, arguments: tuple[object, ...]) -> None:
 
 for module in GIVEN["modules"]:
     importlib.import_module(module)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))  # a large text ends its program alone
 sys.addaudithook(record)
 real, results = sys.stdout, []
 for text in GIVEN["programs"]:
