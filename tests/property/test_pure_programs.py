@@ -199,13 +199,7 @@ class NodePrograms:
 
     def program(self) -> str:
         one = [self.expression(self.draw.randrange(3)) for _ in range(4)]
-        shapes = (
-            "const f = x => 1, x = [2], y = {{a: 1}}; {0}",
-            "const f = x => 1, x = [2], y = 'ab'; [{0}, {1}]",
-            "let x = [1, 'a'], y = {{a: 2}}\nconst f = x => {0}\nconsole.log({1})\nconsole.log({2}); {3}",
-            "const x = 'ab'; let y = {0}; const f = (...y) => {{ const x = {1}; return f({2}) }}; f({3})",
-            "let f = 1, y = 2, x = {{a: 1}};\nconst {{length, a}} = {0};\nconst [p] = {1}; x = {2}; f = {3}",
-        )
+        shapes = ("{0}; {1}", "console.log({0}, {1})", "[{0}, {1}].map(x => {2})", "(x => {0})({1})")
         return self.draw.choice(shapes).format(*one)
 
 

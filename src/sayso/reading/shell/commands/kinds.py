@@ -12,10 +12,10 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
+from sayso.reading.shell.commands.scripts import judge_script, only_computes
 from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.patterns import split_pattern
-from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
@@ -33,6 +33,8 @@ _PATHS = {
 _LENDS_RIGHTS = lazy_pattern(r"^0*[2-7][0-7]{3}$|[+=][rwxXt]*s")
 _OWN_PATTERN = lazy_pattern(r"[*?{]")
 _BRACES = lazy_pattern(r"\{[^{}]*\}")
+_PLAIN_CODE_OPTIONS = frozenset({"-c", "-e", "-p", "--eval", "--print", "-I", "-S", "-E", "-s", "-B", "-u"})
+"""Options beside code that neither load nor run more."""
 _INTO = {"into": "files.write", "sources": "files.edit"}
 WRITTEN_KINDS = frozenset({"write", "named", "edit", "create", "delete", "copied", "pair", *_INTO})
 _READ_KINDS = frozenset({"read", "list", "search", "public", "document"})
@@ -119,6 +121,18 @@ def _judge_config(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 
 def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    folders, given = invocation.state.folders, [one.text or "-" for one in invocation.arguments]
+    options = (
+        {one for one in given[: given.index(value.text)] if one[:1] == "-"} if value.text in given else {""}
+    )
+    if (
+        options <= _PLAIN_CODE_OPTIONS
+        and len(folders) == 1
+        and folders[0] is not None
+        and only_computes(judge, program.name, value.text or "", folders[0])
+    ):
+        judge.effect(default_effect("shell.inspect"), value.start, value.end)
+        return
     why = f"it runs code that {program.name} is given"
     judge.record("scripts.run", Risk.HIGH, why, value.start, value.end)
     if value.text is not None:

@@ -8,9 +8,9 @@ import re
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
+from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.commands.usage import report_problem
 from sayso.reading.shell.files.paths import judge_path
-from sayso.reading.shell.files.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options

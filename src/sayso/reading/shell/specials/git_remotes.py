@@ -12,8 +12,8 @@ _HOOKS = (*READING_HOOKS, "pre-auto-gc", "reference-transaction")
 _ADDRESS = lazy_pattern(r"(?:https?|ssh|git)://[\w.@~:/%+-]+|(?:[\w.-]+@)?[\w.-]+:(?!:)[\w.~/+-]+")
 """An address of another machine: no path, and nothing with `::`, which names a program."""
 PLAIN_OPTIONS = frozenset(
-    {"--all", "-a", "--atomic", "--depth", "--deepen", "-n", "-t", "-p", "-j", "-q", "-v", "--progress", "-4", "-6",
-     "--no-progress", "--dry-run", "--unshallow", "--no-recurse-submodules", "-b", "-h", "--refs", "--tags"}
+    {"--all", "-a", "--atomic", "--depth", "--deepen", "-n", "-t", "-p", "-j", "-q", "-v", "--progress", "-4",
+     "-6", "--no-progress", "--dry-run", "--unshallow", "--no-recurse-submodules", "-b", "-h", "--refs"}
 )  # fmt: skip
 """Options of a fetch that neither change more than what is fetched nor go elsewhere."""
 _RUNS = "gc.recentobjectshook"

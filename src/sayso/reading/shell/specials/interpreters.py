@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.scripts import judge_script, only_computes
 from sayso.reading.shell.commands.usage import (
     judge_additions,
     judge_option_values,
@@ -13,7 +13,6 @@ from sayso.reading.shell.commands.usage import (
 )
 from sayso.reading.shell.files.own_program import judge_own_program
 from sayso.reading.shell.files.paths import judge_path
-from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -155,7 +154,9 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
     """
     name = (words[0].text or "") if words else ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        if name == "json.tool" and _is_untouched(judge, invocation):
+        folders = invocation.state.folders
+        here = folders[0] if len(folders) == 1 else None
+        if name == "json.tool" and here is not None and only_computes(judge, "python", "1", here):
             judge.run(words, invocation.state, invocation.start, invocation.end, invocation.body)
         else:
             judge.run(
@@ -176,20 +177,6 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
         judge_script(judge, script, invocation.state, invocation.start, invocation.end, words[1:], "python")
         return
     judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
-
-
-def _is_untouched(judge: Judge, invocation: Invocation) -> bool:
-    """Return whether nothing in the folder takes the place of a module of the standard library."""
-    folders = invocation.state.folders
-    if len(folders) != 1 or folders[0] is None or judge.changes.may_include(folders[0]):
-        return False
-    try:
-        here = [
-            one for one in Path(folders[0]).iterdir() if one.name.partition(".")[0] in sys.stdlib_module_names
-        ]
-        return not any("." in one.name or any(one.glob("__init__.*")) for one in here)
-    except OSError:
-        return False
 
 
 def _module_file(name: str, invocation: Invocation) -> str | None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.shell.commands.scripts import judge_script
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
-from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options

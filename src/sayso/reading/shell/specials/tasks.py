@@ -7,8 +7,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.scripts import judge_script, pin_file
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.scripts import judge_script, pin_file
 from sayso.reading.shell.files.tasks import TaskLine, find_tasks
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect

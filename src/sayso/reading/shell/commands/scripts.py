@@ -6,6 +6,8 @@ A script in a language that is not read is high: nobody can tell what it does.
 from __future__ import annotations
 
 import hashlib
+import sys
+from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
@@ -13,6 +15,11 @@ from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.guard import operation_on_guard
 from sayso.reading.paths.places import locate
 from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.languages.pure_code import (
+    node_only_computes,
+    python_modules_of,
+    python_only_computes,
+)
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 
@@ -45,14 +52,31 @@ def judge_script(
     if language in _SHELLS and _FLAGS.match(text) is None:
         inside = state.begin_script(tuple(one.value for one in given))
         judge.script(text, inside, start, end, named=name)
-    elif not only_computes(language, text):
+    elif not only_computes(judge, language, text, real.rpartition("/")[0]):
         why = f"{name} is code that is not read, so nobody can tell what it does"
         judge.record(_OPERATION, Risk.HIGH, why, start, end)
 
 
-def only_computes(language: str, text: str) -> bool:
-    """Return whether this code does no more than compute and print."""
-    return False
+def only_computes(judge: Judge, language: str, text: str, folder: str) -> bool:
+    """Return whether this code computes and prints and does no more. `folder` is where it finds modules."""
+    if language == "node":
+        return node_only_computes(text)
+    if not language.startswith("python") or not python_only_computes(text):
+        return False
+    if judge.changes.may_include(folder):
+        return False
+    others = python_modules_of(text) - sys.stdlib_module_names
+    try:
+        here = [(one, one.name.partition(".")[0]) for one in Path(folder).iterdir()]
+        return not any(
+            name in others or (name in sys.stdlib_module_names and _is_module(one)) for one, name in here
+        )
+    except OSError:
+        return False
+
+
+def _is_module(one: Path) -> bool:
+    return "." in one.name or any(one.glob("__init__.*"))
 
 
 def find_script(judge: Judge, file: Argument, state: ShellState, start: int, end: int) -> str | None:
