@@ -266,6 +266,8 @@ def _walk_simple(judge: Judge, command: Simple, state: ShellState) -> None:
     for one in command.assignments:  # a function sees them, and POSIX keeps those before a builtin
         if one.name in state.variables:
             state.forget(one.name)
+        elif words[0].value != "read":
+            state.assigned.append(one.name)
     before, state.input = state.input, body
     walk_words(judge, InnerCommand(arguments, state, command.start, command.end, body))
     state.input = before

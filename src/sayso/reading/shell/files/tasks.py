@@ -6,9 +6,12 @@ in it that is not plainly read has no known tasks.
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from graphlib import TopologicalSorter
 
 import msgspec
 
@@ -17,6 +20,7 @@ from sayso.reading.paths.file_content import read_whole
 
 MAX_FILE = 200_000
 MAX_LINES = 400
+MAX_DEPTH = 10
 UNKNOWN = "$__unknown"
 _JSON_FILES = {"deno": ("deno.json", "tasks"), "composer": ("composer.json", "scripts")}
 _PACKAGE = ("package.json", "scripts")
@@ -25,13 +29,15 @@ _JUSTFILES = ("justfile", "Justfile", ".justfile")
 _ASSIGNMENT = lazy_pattern(
     r"(?:override +|export +)*([\w.-]+)[ \t]*(\?=|\+=|!=|::?:?=|=)[ \t]*(.*)", re.DOTALL
 )
-_RULE = lazy_pattern(r"([^:=#]+?)[ \t]*::?(?!=)[ \t]*([^=;]*?)(?:;[ \t]*(.*))?", re.DOTALL)
+_RULE = lazy_pattern(r"([^:=#&]+?)[ \t]*::?(?!=)[ \t]*([^=;:&]*?)(?:;[ \t]*(.*))?", re.DOTALL)
 _REFERENCE = lazy_pattern(r"\$(?:\$|\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\{([^{}]*)\}|(.))", re.DOTALL)
 _CHANGES_MAKE = lazy_pattern(
     r"(?m)^ *(?:define|-?s?include|load|vpath|unexport|\.(?:ONESHELL|RECIPEPREFIX))\b"
     r"|\$[({](?:eval|call|file|guile)\b"
 )
-_CONDITIONAL = lazy_pattern(r"[ \t]*(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b")
+_CONDITIONAL = lazy_pattern(r" *(ifeq|ifneq|ifdef|ifndef|else|endif)\b")
+_SUFFIXES = lazy_pattern(r"\.\w+(?:\.\w+)?")
+_BUILT_IN = {"MAKE": "make", "CC": "cc", "CXX": "g++", "AR": "ar", "LD": "ld", "AS": "as", "RM": "rm -f"}
 _RUNS_MAKE = frozenset(
     {"SHELL", ".SHELLFLAGS", "MAKEFLAGS", "PATH", "BASH_ENV", "ENV", "CC", "CXX", "LD", "AR", "AS", "RM"}
 )
@@ -73,16 +79,22 @@ class _Unread(Exception):
 
 
 def find_tasks(
-    runner: str, folder: str, names: tuple[str, ...], settings: Mapping[str, str], file: str | None = None
+    runner: str,
+    folder: str,
+    names: tuple[str, ...],
+    settings: Mapping[str, str],
+    file: str | None = None,
+    set_before: Collection[str] = (),
 ) -> tuple[TaskLine, ...] | None:
     """Return each command line that a runner may run for these names. None if they cannot be read.
 
+    `settings` are those on make's command line, `set_before` the variables that its environment may have.
     Returns () if no file has such a task: the runner then runs nothing of the project, or a program.
     """
     try:
         if runner in ("make", "gmake"):
             found = _in_folder(folder, _MAKEFILES, file, above=False)
-            return () if found is None else _make_tasks(*found, names, settings)
+            return () if found is None else _make_tasks(*found, names, settings, set_before)
         if runner == "task":
             return None
         if runner == "just":
@@ -163,99 +175,149 @@ class _Makefile(msgspec.Struct):
 
     values: dict[str, str]
     given: Collection[str]
+    """Variables that the command line sets: what the file says of them does not count."""
+    set_before: Collection[str]
+    """Variables that the line may have put into the environment."""
     needs: dict[str, list[str]] = {}
     lines: dict[str, list[str]] = {}
+    rules: Counter[str] = msgspec.field(default_factory=Counter)
     always: list[str] = []
     goal: str = ""
     targets: list[str] = []
     """The targets that the recipe lines here belong to."""
+    depth: int = 0
+    """Conditionals that this line stands in."""
 
     def read_line(self, line: str) -> None:
-        """Read a rule, a line of its recipe or an assignment."""
-        if line[:1] == "\t" and self.targets:
+        """Read a rule, a line of its recipe, a conditional or an assignment."""
+        setting, rule = _ASSIGNMENT.fullmatch(line.strip()), _RULE.fullmatch(line)
+        if line[:1] == "\t":
+            if not self.targets:
+                raise _Unread
             for one in self.targets:
                 self.lines[one].append(line[1:])
-            return
-        setting, rule = _ASSIGNMENT.fullmatch(line.strip()), _RULE.fullmatch(line)
-        if setting is not None:
+        elif found := _CONDITIONAL.match(line):
+            self.depth += (found[1][:2] == "if") - (found[1] == "endif")
+        elif setting is not None:
+            self.targets = []
             if setting[1] not in self.given:
-                self.assign(setting[1], setting[2], setting[3])
+                self._assign(setting[1], setting[2], setting[3])
         elif rule is not None:
             self.targets = self.expand(rule[1], {}).split()
-            needs = [one for one in self.expand(rule[2], {}).split() if one != "|"]
             for one in self.targets:
-                self.needs.setdefault(one, []).extend(needs)
+                self.rules[one] += 1
+                self.needs.setdefault(one, []).extend(self.expand(rule[2], {}).replace("|", " ").split())
                 self.lines.setdefault(one, []).extend([rule[3]] if rule[3] else [])
                 self.goal = self.goal or ("" if one[:1] == "." or "%" in one else one)
-        elif line.strip() and not _CONDITIONAL.match(line):
+        elif line.strip():
             raise _Unread
 
-    def expand(self, text: str, own: Mapping[str, str], depth: int = 0) -> str:
-        """Return a text with its references replaced."""
-        if depth > 10 or len(text) > MAX_FILE:
-            raise _Unread
-
-        def value(found: re.Match[str]) -> str:
-            name = found[1] or found[2] or found[3]
-            if name is None:
-                return "$"
-            command, blank, rest = name.partition(" ")
-            if command == "shell" and blank:
-                self.always.append(self.expand(rest, own, depth + 1))
-                return UNKNOWN
-            if name in own:
-                return own[name]
-            if name in ("MAKE", "@D", "<D", "CURDIR"):
-                return "make" if name == "MAKE" else "."
-            known = self.values.get(name)
-            return UNKNOWN if known is None else self.expand(known, own, depth + 1)
-
-        return _REFERENCE.sub(value, text)
-
-    def assign(self, name: str, sign: str, text: str) -> None:
-        """Set a variable; one that has several values, or stands in a conditional, is not known."""
+    def _assign(self, name: str, sign: str, text: str) -> None:
+        """Set a variable. One that has several values, or is set on a condition, is not known."""
         if name in _RUNS_MAKE and text.strip() not in _PLAIN_TOOLS:
             raise _Unread
+        before = self.values.get(name)
         if sign == "!=":
             self.always.append(self.expand(text, {}))
             text = f"${UNKNOWN}"
+        elif sign[-2:] == ":=":
+            text = self.expand(text, {}).replace("$", "$$")
         elif sign == "+=":
-            text = f"{self.values.get(name, '')} {text}".strip()
-        elif name in self.values and self.values[name] != text:
-            text = self.values[name] if sign == "?=" else f"${UNKNOWN}"
-        self.values[name] = text
+            text = f"{self._value(name, before)} {text}"
+        elif sign == "?=" and (before is not None or name in self.set_before):
+            text = self._value(name, before)
+        changed = sign == "=" and before not in (None, text)
+        self.values[name] = f"${UNKNOWN}" if changed or self.depth else text
+
+    def _value(self, name: str, known: str | None) -> str:
+        if known is None:
+            known = f"${UNKNOWN}" if name in self.set_before else _BUILT_IN.get(name, "")
+        return known
+
+    def expand(self, text: str, own: Mapping[str, str], depth: int = 0) -> str:
+        """Return a text with its references replaced."""
+        if depth > MAX_DEPTH or len(text) > MAX_FILE:
+            raise _Unread
+        return _REFERENCE.sub(lambda found: self._refer(found, own, depth), text)
+
+    def _refer(self, found: re.Match[str], own: Mapping[str, str], depth: int) -> str:
+        name = found[1] or found[2] or found[3]
+        if name is None:
+            return "$"
+        command, blank, rest = name.partition(" ")
+        if blank:
+            return self._call(command, self.expand(rest, own, depth + 1))
+        base, colon, change = name.partition(":")
+        value = own.get(base)
+        if value is None:
+            if base[:1] in "@<^+*?%|" or "$" in name:
+                return UNKNOWN
+            value = self.expand(self._value(base, self.values.get(base)), own, depth + 1)
+        old, _, new = change.partition("=")
+        return value if not colon else _substitute(old, new, value)
+
+    def _call(self, function: str, rest: str) -> str:
+        """Return what a function gives, of those that only name files; of others it is not known."""
+        if function == "shell":
+            self.always.append(rest)
+        given = [one.strip() for one in rest.split(",", 2)]
+        if function == "patsubst" and len(given) == 3:
+            return _substitute(given[0], given[1], given[2])
+        return " ".join(rest.split()) if function in ("wildcard", "strip") else UNKNOWN
+
+
+def _substitute(old: str, new: str, text: str) -> str:
+    """Return words with their ending replaced, or the part around the percent sign."""
+    old, new = (old, new) if "%" in old else (f"%{old}", f"%{new}")
+    fits = re.compile("(.*)".join(map(re.escape, old.split("%", 1))))
+    changed = (
+        new.replace("%", found[1], 1) if (found := fits.fullmatch(one)) is not None else one
+        for one in text.split()
+    )
+    return UNKNOWN if UNKNOWN in text else " ".join(changed)
 
 
 def _make_tasks(
-    folder: str, path: str, text: str, names: tuple[str, ...], settings: Mapping[str, str]
+    folder: str,
+    path: str,
+    text: str,
+    names: tuple[str, ...],
+    settings: Mapping[str, str],
+    set_before: Collection[str],
 ) -> tuple[TaskLine, ...] | None:
     """Return what every make of this file runs, and the recipes of these targets and of those they need."""
     if _CHANGES_MAKE.search(text):
         raise _Unread
-    made = _Makefile(dict(settings), dict(settings).keys())
+    made = _Makefile(dict(settings), dict(settings).keys(), set_before)
     for line in _logical_lines(text):
         made.read_line(line)
-    every = _with_needs(list(names) or [made.values.get(".DEFAULT_GOAL", made.goal)], made.needs)
-    lines = [*_recipes(made, every)]
+    TopologicalSorter(made.needs).prepare()  # ValueError if they go in a circle: make drops a part of it
+    patterns = [one for one in made.lines if "%" in one or _SUFFIXES.fullmatch(one)]
+    for one in patterns:  # any of them may apply, and so may the rule of what it needs
+        fitting = [
+            name for need in made.needs[one] for name in fnmatch.filter(made.lines, need.replace("%", "*"))
+        ]
+        made.needs[one] = [*made.needs[one], *fitting]
+    goals = list(names) or made.expand(made.values.get(".DEFAULT_GOAL", made.goal), {}).split()
+    if any(UNKNOWN in one for one in (*goals, *made.lines)):
+        raise _Unread
+    lines = [*_recipes(made, _with_needs([*goals, *patterns], made.needs), {*patterns})]
     if len(lines) > MAX_LINES:
         raise _Unread
-    return tuple(TaskLine(one, folder, path) for one in dict.fromkeys((*made.always, *lines)))
+    return tuple(TaskLine(one, folder, path) for one in dict.fromkeys((*made.always, *lines)) if one)
 
 
-def _recipes(made: _Makefile, targets: list[str]) -> Iterator[str]:
-    """Yield the expanded recipe lines of these targets, and of pattern rules, any of which may apply."""
-    patterns = [one for one in made.lines if "%" in one or (one[:1] == "." and one.count(".") == 2)]
-    for target in (*targets, *patterns):
-        own = {
-            "@": target,
-            "*": UNKNOWN,
-            "?": UNKNOWN,
-            "^": " ".join(made.needs.get(target, [])),
-            "+": UNKNOWN,
-        }
-        own["<"] = (made.needs.get(target) or [UNKNOWN])[0]
+def _recipes(made: _Makefile, targets: list[str], patterns: set[str]) -> Iterator[str]:
+    """Yield the expanded recipe lines of these targets. A file that a pattern fits is called `x`."""
+    for target in targets:
+        needs = [one.replace("%", "x") for one in made.needs.get(target, [])]
+        own = {"@": target.replace("%", "x")}
+        if target in patterns and "%" in target:
+            own |= {"<": needs[0] if needs else "x", "^": " ".join(needs), "*": "x"}
+        elif made.rules[target] == 1 and target not in patterns:
+            own |= {"<": needs[0] if needs else "", "^": " ".join(dict.fromkeys(needs)), "+": " ".join(needs)}
         for line in made.lines.get(target, []):
-            yield made.expand(line, own).replace("%", UNKNOWN).strip().lstrip("@-+ \t")
+            yield made.expand(line, own).strip().lstrip("@-+ \t")
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -264,8 +326,11 @@ def _logical_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         joined = f"{joined}\n{line}" if joined else line
         if not line.endswith("\\"):
-            recipe = joined[:1] == "\t"
-            yield joined if recipe else re.sub(r"\\\n\s*", " ", re.sub(r"(?<!\\)#.*", "", joined))
+            if joined[:1] != "\t":
+                if "\\#" in joined:
+                    raise _Unread
+                joined = re.sub(r"\s*\\\n\s*", " ", re.sub(r"(?s)#.*", "", joined))
+            yield joined
             joined = ""
     if joined:
         raise _Unread

@@ -90,7 +90,9 @@ def _read_tasks(
         place = here if folder is None else join_path(here, folder.text or "")
         several = not _OF_WORKSPACES.isdisjoint(chosen)
         for one in _packages(judge.where.workspace) if several else (place,):
-            found = find_tasks(runner, one, names, settings, None if file is None else file.text)
+            found = find_tasks(
+                runner, one, names, settings, None if file is None else file.text, invocation.state.assigned
+            )
             if found is None:
                 why = f"{runner} {' '.join(names)} runs commands that cannot be read"
                 judge.doubt(why[:120], invocation.start, invocation.end)
