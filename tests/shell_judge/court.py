@@ -26,7 +26,7 @@ MOST = 12
 """Failures of one run that are made small; the others are only listed."""
 
 OTHER_SHELL = re.compile(r"\bsh\b|dash")
-ONLY_BASH = re.compile(r"\$['\"\\]|\{.*(,|\.\.)")
+ONLY_BASH = re.compile(r"\$['\"\\]|\{.*(,|\.\.)", re.DOTALL)
 """Words that dash makes in another way than bash, by which lines are read. Where both are on a line, what it
 starts, changes and connects to is compared, and its words are not."""
 
