@@ -9,6 +9,7 @@ widely as is offered: for the task if possible, else once.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,7 +125,20 @@ def a_workspace(day: str = FIRST) -> Iterator[str]:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
             (root / name).chmod(0o755 if text.startswith("#!") else 0o644)
+        _make_environments(root)
         yield str(root)
+
+
+def _make_environments(root: Path) -> None:
+    """Make Python's environments as they are in use: a link to Python, and packages."""
+    for lock in root.rglob("uv.lock"):
+        (lock.parent / ".venv/bin").mkdir(parents=True, exist_ok=True)
+        (lock.parent / ".venv/bin/python").touch()
+    for python in root.rglob(".venv/bin/python"):
+        python.unlink()
+        python.symlink_to(sys.executable)
+        (python.parents[1] / "pyvenv.cfg").touch()
+        (python.parents[1] / "lib/python3/site-packages").mkdir(parents=True, exist_ok=True)
 
 
 def play_named(day: str, preset: str) -> Day:

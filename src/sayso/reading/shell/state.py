@@ -62,6 +62,7 @@ class ShellState(msgspec.Struct, gc=False):
     """Where it was before it went here, if it did: `cd -` leads back."""
     arguments: tuple[Value, ...] | None = None
     """What `$@` stands for, where it is known."""
+    may_be_zsh: bool = True
     bins: bool = False
     """Programs of the project come before others of their name, as in its own scripts."""
     assigned: list[str] = []
@@ -93,11 +94,16 @@ class ShellState(msgspec.Struct, gc=False):
         self.linked = self.linked or other.linked
         self.previous = self.previous if self.previous == other.previous else None
 
-    def begin_script(self, arguments: tuple[Value, ...], folder: str | None = None) -> ShellState:
-        """Return the state of a new shell that runs a script with these arguments."""
+    def begin_script(
+        self, arguments: tuple[Value, ...], folder: str | None = None, path: str | None = None
+    ) -> ShellState:
+        """Return the state of a new shell that runs the script at this path with these arguments."""
         made = ShellState(self.folders if folder is None else (folder,), self.home, self.changes)
         made.input, made.assigned, made.linked = self.input, self.assigned, self.linked
         made.bind(arguments)
+        made.may_be_zsh = self.may_be_zsh and path is None and folder is None
+        if path is not None:
+            made.variables["0"] = made.variables["BASH_SOURCE"] = Value(path)
         return made
 
     def bind(self, arguments: tuple[Value, ...] | None) -> None:

@@ -380,11 +380,14 @@ def _call_function(judge: Judge, function: Function, asked: InnerCommand) -> Non
 def _walk_script(judge: Judge, text: str, asked: InnerCommand) -> None:
     """Judge command lines that stand in a word of this line, or in a file."""
     start, end, outer, before = asked.start, asked.end, judge.window, len(judge.findings)
-    if asked.named in judge.running:
-        judge.doubt("a script runs itself", start, end)
+    given = asked.state.arguments
+    key = repr((text, [one.text for one in given or ()], asked.state.folders))
+    if key in judge.running:  # the same commands, which are being judged
+        if given is not None and any(one.text is None for one in given):
+            judge.doubt("a script runs itself", start, end)
         return
     judge.deeper(start, end)
-    judge.running.append(asked.named or "a line")
+    judge.running.append(key)
     try:
         judge.spend(len(text) // 50)
         joined = join_lines(text).text

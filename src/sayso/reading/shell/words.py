@@ -9,10 +9,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.git_refs import find_only_tree, may_name_ref_with_dash
 from sayso.reading.shell.grammar.syntax import (
     Command,
@@ -29,7 +31,7 @@ from sayso.reading.shell.grammar.syntax import (
     Word,
 )
 from sayso.reading.shell.grammar.tests import prints_number
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -39,6 +41,8 @@ _PLAIN_PRINTERS = frozenset({"arch", "date", "hostname", "id", "nproc", "uname",
 """What these print holds no option, unless it is in their own words."""
 _TOP_LEVEL = ["git", "rev-parse", "--show-toplevel"]
 _HARMLESS_SPECIALS = frozenset("?#$!")
+BACKGROUND = "1"
+"""The beginning of `$!`: the number of a command that the line itself started."""
 
 
 NONE_CHOSEN: Mapping[str, Value] = {}
@@ -168,18 +172,26 @@ def prints_one_word(part: Substitution, state: ShellState) -> bool:
 
 
 def _folder_said(part: Substitution, state: ShellState) -> str | None:
-    """The folder that `$(pwd)` or `$(git rev-parse --show-toplevel)` prints, where it is known."""
+    """Return the folder that `$(pwd)`, `$(dirname "$0")` or git prints, where it is known."""
     items = part.body.items
-    if len(items) != 1 or len(state.folders) != 1 or not state.folders[0] or " " in state.folders[0]:
+    here = state.folders[0] if len(state.folders) == 1 else None
+    commands = [
+        one for _, one in items if isinstance(one, Simple) and not one.assignments and not one.redirections
+    ]
+    if not here or " " in here or len(commands) != len(items) or not commands[0].words:
         return None
-    command = items[0][1]
-    if not isinstance(command, Simple):
+    rows = [[value_of_word(word, state).text for word in one.words] for one in commands]
+    if len(rows) == 2 and rows[0][:1] == ["cd"] and items[1][0] == "&&" and rows[1] == ["pwd"]:
+        place = rows[0][1] if len(rows[0]) == 2 else None
+        return None if place is None else follow_links(join_path(here, place))
+    if len(rows) != 1 or "dirname" in state.functions or "pwd" in state.functions:
         return None
-    words = [word.value for word in command.words]
-    if words == ["pwd"]:
-        return state.folders[0]
-    plain = not command.assignments and not state.variables.keys() & {"GIT_DIR", "GIT_WORK_TREE"}
-    return find_only_tree(state.folders[0]) if plain and words == _TOP_LEVEL else None
+    if rows[0] == ["pwd"]:
+        return here
+    if len(rows[0]) == 2 and rows[0][0] == "dirname" and re.fullmatch(r"[\w./][\w./-]*", rows[0][1] or ""):
+        return os.path.dirname((rows[0][1] or "").rstrip("/")) or "."  # noqa: PTH120 - as the program
+    plain = not state.variables.keys() & {"GIT_DIR", "GIT_WORK_TREE"}
+    return find_only_tree(here) if plain and rows[0] == _TOP_LEVEL else None
 
 
 def prints_revision(part: Substitution, state: ShellState) -> bool:
@@ -222,7 +234,7 @@ def _read_variable(part: Variable, state: ShellState) -> Value:
     if name in _RISKY_VARIABLES:
         return Value(None, odd=f"{name} can change how the line is read")
     if name in _HARMLESS_SPECIALS:
-        return Value(None, vetted=True, prefix="0")
+        return Value(None, vetted=True, prefix=BACKGROUND if name == "!" else "0")
     found = state.variables.get(name)
     if found is None:
         if name == "HOME" and state.home:

@@ -48,8 +48,10 @@ def is_hook(name: str) -> bool:
     return _HOOK.fullmatch(name) is not None
 
 
-def is_risky(name: str) -> bool:
+def is_risky(name: str, state: ShellState | None = None) -> bool:
     """Return whether programs or the shell itself go by this variable."""
+    if (state is None or state.may_be_zsh) and name in named_set("zsh_variables"):
+        return True
     return name in named_set("variables") or (
         name not in named_set("harmless_variables") and _RISKY.fullmatch(name) is not None
     )
@@ -94,7 +96,7 @@ def judge_assignments(
     is_setting = is_project_setting(judge, name, value.text, state)
     if (is_setting or _only_splits_a_line(name, command, value, state)) and not value.wild:
         _record_setting(judge, name, command)
-    elif is_risky(name):
+    elif is_risky(name, state):
         judge.doubt(f"it sets {name}, which programs go by", start, end)
         if not command.words:
             state.changed = f"an earlier command sets {name}, which programs go by"
@@ -127,7 +129,7 @@ def _only_splits_a_line(name: str, command: Simple, value: Value, state: ShellSt
 def set_loop_variable(judge: Judge, command: Compound, values: list[Value], state: ShellState) -> None:
     """The variable of a `for` is any of its words: each of them is looked at as a path would be."""
     name = command.variable or ""
-    if is_risky(name):
+    if is_risky(name, state):
         judge.doubt(f"it sets {name}, which other programs go by", command.start, command.end)
     if len(values) == 1 and values[0].text is not None and not values[0].wild:
         state.assign(name, values[0])

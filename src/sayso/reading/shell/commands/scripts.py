@@ -50,7 +50,7 @@ def judge_script(
     named = _SHEBANG.match(text)
     language = language or (named[1] if named is not None else "sh")
     if language in _SHELLS and _FLAGS.match(text) is None:
-        inside = state.begin_script(tuple(one.value for one in given))
+        inside = state.begin_script(tuple(one.value for one in given), path=real)
         judge.script(text, inside, start, end, named=name)
     elif not only_computes(judge, language, text, real.rpartition("/")[0]):
         why = f"{name} is code that is not read, so nobody can tell what it does"
@@ -97,11 +97,11 @@ def find_script(judge: Judge, file: Argument, state: ShellState, start: int, end
     return real
 
 
-def pin_file(judge: Judge, real: str, start: int, end: int) -> str | None:
+def pin_file(judge: Judge, real: str, start: int, end: int, *, read: bool = True) -> str | None:
     """Pin a file as it is and return its text; None if it cannot be read, which is recorded."""
     try:
         content = read_whole(real, MAX_SCRIPT)
-        text = content.decode()
+        text = content.decode() if read else ""
     except (OSError, ValueError):
         name = real.rpartition("/")[2][:60]
         judge.doubt(f"{name} cannot be read, so nobody can tell what it runs", start, end)

@@ -17,13 +17,13 @@ from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution,
 from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
-from sayso.reading.shell.words import prints_one_word
+from sayso.reading.shell.words import BACKGROUND, prints_one_word
 
 _PASSED_OVER = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 
 
 _IN_QUOTES = lazy_pattern(r'"[^"]*"')
-_ONE_WORD = frozenset({"./", "rev", "0", "x"})
+_ONE_WORD = frozenset({"./", "rev", "0", BACKGROUND, "x"})
 """How unknown values begin that are one word: names, revisions, numbers."""
 _PASSED_ON = frozenset({"command", "builtin", "--", "-p"})
 """Words before the name of a builtin."""

@@ -66,6 +66,8 @@ def _touch(before: str, after: str) -> bool:
     """Return whether these are two words for the grammar and one for a shell, where nothing is between."""
     if after.endswith("_redirect"):
         return before == "number"
+    if after == "comment":
+        return before not in ("\n", ";", "&", "&&", "||", "|", "(", ")", "{", ";;")
     return after in WORDS and (before in WORDS or before in _ENDS_WITH_WORD)
 
 

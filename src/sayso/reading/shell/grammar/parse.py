@@ -33,6 +33,8 @@ def parse_line(line: str) -> Sequence:
     """The syntax of this line; CannotTell if any of it is not understood."""
     if len(line) > MAX_LENGTH:
         raise CannotTell("the command line is too long to read", 0, len(line))
+    if "$${" in line:
+        raise CannotTell("shells read what follows a process number in different ways", 0, len(line))
     hidden = _HIDDEN.search(line)
     if hidden is not None:
         raise CannotTell("it holds a character that is not shown", hidden.start(), hidden.end())

@@ -30,7 +30,8 @@ class RedirectionReader(WordReader):
             return self.heredoc(node, after)
         children = [one for one in node.children if one.type != "file_descriptor"]
         self.check_gaps(node.children, node.start_byte, node.end_byte)
-        if not children or len(children) > 2:
+        closes = bool(children) and children[0].type in ("<&-", ">&-")
+        if not children or len(children) > 2 - closes:
             raise self.fail("a redirection is not understood", node)
         target = self.word(children[1]) if len(children) == 2 else None
         return Redirection(children[0].type, target, None, *self.span(node))

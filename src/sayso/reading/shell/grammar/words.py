@@ -153,8 +153,8 @@ class WordReader(SyntaxNodeReader):
         children = node.children
         written = self.text(node.start_byte, node.end_byte).strip()
         name = written[2:-1]
-        if _NAME.fullmatch(name):
-            return (Variable(name),)
+        if _NAME.fullmatch(name) or name in ("0", "BASH_SOURCE[0]"):
+            return (Variable(name.removesuffix("[0]")),)
         inner = tuple(self.inner_words(children[1:-1]))
         if written.startswith("${!"):
             return (Odd("it expands the variable that another one names", inner),)

@@ -129,7 +129,7 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
         name, equals, value = text.partition("=")
         if one.text is not None and equals and is_project_setting(judge, name, value, invocation.state):
             continue
-        if not name.isidentifier() or is_risky(name):
+        if not name.isidentifier() or is_risky(name, invocation.state):
             judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
             invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
         elif equals:
@@ -183,7 +183,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
     if not text.isidentifier():
         judge.doubt("a name in it is computed", one.start, one.end)
         return
-    if is_risky(text):
+    if is_risky(text, state):
         judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
         state.changed = f"an earlier command changed {text}"
     state.functions.pop(text, None)

@@ -10,6 +10,8 @@ from sayso.reading.shell.files.own_program import bar
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import ParsedOptions
+from sayso.reading.shell.value import Value
+from sayso.reading.shell.words import BACKGROUND
 
 FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
 _SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")
@@ -36,6 +38,10 @@ def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.name == "kill" and _only_asks([one.text or "" for one in invocation.arguments]):
         judge.effect(default_effect("system.read"), invocation.start, invocation.end)
         return
+    given = [one for one in invocation.arguments if (one.text or "")[:1] != "-"]
+    if program.name == "kill" and given and all(_is_own_background(one.value) for one in given):
+        judge.effect(default_effect("shell.stop_background"), invocation.start, invocation.end)
+        return
     parsed = judge_by_data(judge, program, invocation)
     for one in invocation.arguments:
         if one.text is None and one.value.source:  # kill $(pgrep sayso)
@@ -45,6 +51,14 @@ def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -
         bar(judge, "stop_guard", "it ends every process, Sayso's too", invocation.start, invocation.end)
     elif program.name != "kill" and _names_own_process(program, parsed):
         bar(judge, "stop_guard", "it ends the process of Sayso", invocation.start, invocation.end)
+
+
+def _is_own_background(value: Value) -> bool:
+    """Return whether this is `%1`, or `$!` by whatever name: a command that the line itself started."""
+    text = value.text or ""
+    if text == "$!":  # as the lenient reading sees it
+        return True
+    return text[:1] == "%" and text[1:].isdigit() if text else value.vetted and value.prefix == BACKGROUND
 
 
 def _only_asks(texts: list[str]) -> bool:

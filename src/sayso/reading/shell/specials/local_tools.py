@@ -12,8 +12,13 @@ from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
-from sayso.reading.shell.commands.scripts import judge_script
-from sayso.reading.shell.commands.usage import judge_additions, report_problem
+from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
+from sayso.reading.shell.commands.usage import (
+    judge_additions,
+    judge_by_data,
+    judge_option_values,
+    report_problem,
+)
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -24,6 +29,11 @@ from sayso.reading.shell.value import Value
 _PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PYTHON = re.compile(r"python[0-9.]*")
+_OWN_SERVER = re.compile(
+    r"(?:http://)?(?:localhost|127\.0\.0\.1|\[::1\]):"
+    r"(?!3306|3389|5432|5672|5984|6379|7333|8200|8500|9200|9300)[3-9]\d{3}(?:[/?][^\s{}\[\]]*)?"
+)
+"""An address of this machine, but for the ports of databases and of Sayso."""
 _WRAPPED = {"gradlew": "gradle", "mvnw": "mvn"}
 
 
@@ -34,6 +44,10 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     judge_additions(judge, program, frozenset(option.name for option, _ in parsed.options), invocation)
     named = parsed.operands[0].text if parsed.operands else None
     found = None if named is None else find_project_tool(judge, named, invocation.state)
+    if found is None and program.name == "pnpm exec" and parsed.operands:  # it fetches nothing
+        words, start, end = parsed.operands, invocation.start, invocation.end
+        judge.run(words, invocation.state, start, end, invocation.body, of_project=True)
+        return
     if found is None:
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
         return
@@ -61,14 +75,17 @@ def run_local(judge: Judge, path: str, words: tuple[Argument, ...], invocation: 
     name = path.rpartition("/")[2]
     name = _WRAPPED.get(name, name)
     known = find_program(name, judge.added)
-    if known is not None:
-        first = Argument(Value(name), words[0].start, words[0].end)
-        judge.run((first, *words[1:]), state, start, end, invocation.body)
-        if known.effect is not None and known.effect.operation in _PROJECT_WORK:
-            operation = known.effect.operation.replace("lint.check", "lint.run")
-            judge.record(operation, Risk.MODERATE, f"runs {name[:60]} of the project", start, end)
-            return
-    judge_script(judge, Argument(Value(path), start, end), state, start, end, words[1:])
+    if known is None:
+        judge_script(judge, Argument(Value(path), start, end), state, start, end, words[1:])
+        return
+    first = Argument(Value(name), words[0].start, words[0].end)
+    judge.run((first, *words[1:]), state, start, end, invocation.body)
+    effect = "scripts.run" if known.effect is None else known.effect.operation
+    operation = effect.replace("lint.check", "lint.run") if effect in _PROJECT_WORK else "scripts.run"
+    judge.record(operation, Risk.MODERATE, f"runs {name[:60]} of the project", start, end)
+    real = find_script(judge, Argument(Value(path), start, end), state, start, end)
+    if real is not None:
+        pin_file(judge, real, start, end, read=False)
 
 
 def find_environment_program(path: str, state: ShellState, workspace: str) -> str | None:
@@ -148,3 +165,20 @@ def _written(path: str) -> int | None:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - no more than its time
     except OSError:
         return None
+
+
+def judge_fetcher(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge `curl`: a server on this machine, of the kind that a project starts, or another place."""
+    parsed = parse_options(program.table, invocation.arguments)
+    values = [value.text for _, value in parsed.options if value is not None]
+    own = bool(parsed.operands) and all(_OWN_SERVER.fullmatch(one.text or "") for one in parsed.operands)
+    if parsed.problem is not None or not own or not all(map(_names_no_file, values)):
+        judge_by_data(judge, program, invocation)
+        return
+    judge_option_values(judge, parsed, program, invocation)
+    judge.effect(default_effect("network.local"), invocation.start, invocation.end)
+
+
+def _names_no_file(text: str | None) -> bool:
+    """Return whether this names no file for curl, as `@` does to read it and `%output` to write it."""
+    return text is not None and text[:1] != "@" and "%output" not in text and "=@" not in text

@@ -62,6 +62,7 @@ SPECIALS: dict[str, Special] = {
     "tar": judge_tar,
     "environment_run": local_tools.judge_environment_run,
     "tasks": tasks.judge_tasks,
+    "fetcher": local_tools.judge_fetcher,
     "npx": local_tools.judge_npx,
     "project_script": tasks.judge_project_script,
     "git_checkout": judge_checkout,

@@ -6,6 +6,8 @@ import shlex
 from itertools import chain, islice
 from pathlib import Path
 
+import msgspec
+
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.scripts import judge_script, pin_file
 from sayso.reading.shell.commands.usage import judge_by_data
@@ -26,8 +28,11 @@ _FROM_FILE = frozenset({"-f", "--file", "--makefile", "--justfile", "--taskfile"
 _OF_WORKSPACES = frozenset(
     {"-w", "--workspace", "--workspaces", "--ws", "-r", "--recursive", "-F", "--filter"}
 )
+_HANDS_ON = frozenset({"yarn", "pnpm", "bun", "deno"})
+"""Runners that hand all words behind a script's name to it; others do so behind `--`."""
 _MAY_RUN_CODE = frozenset({"yarn", "pnpm"})
 """Runners that load code which their own settings name, whatever they are asked for."""
+_ALL = frozenset({"-r", "--recursive", "--workspaces", "--ws"})
 _MOST_PACKAGES = 200
 _Options = tuple[tuple[Option, Argument | None], ...]
 
@@ -35,15 +40,40 @@ _Options = tuple[tuple[Option, Argument | None], ...]
 def judge_tasks(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge a task runner by its data, and by the command lines of the tasks that it is asked for."""
     judge_words = judge_project_code if program.name in _MAY_RUN_CODE else judge_by_data
+    kept, behind = _split_given(program, invocation.arguments)
+    invocation = msgspec.structs.replace(invocation, arguments=kept)
     parsed = judge_words(judge, program, invocation)
     if not program.subcommands:
-        _read_tasks(judge, program.name, parsed.operands, (), parsed.options, invocation)
+        _read_tasks(judge, program, parsed.operands, (), parsed.options, invocation)
         return
     found = _find_name(program, parsed)
     if found is not None:
         words, options = found
-        given = tuple(one for one in words[1:] if one.text != "--")
-        _read_tasks(judge, program.name, words[:1], given, options, invocation)
+        given = (*words[1:], *behind)
+        _read_tasks(judge, program, words[:1], given, options, invocation)
+
+
+def _split_given(
+    program: KnownProgram, arguments: tuple[Argument, ...]
+) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    """Return the words for the runner, and those that it hands to the script as they are."""
+    texts = [one.text for one in arguments]
+    end = texts.index("--") if "--" in texts else len(texts)
+    if program.name in _HANDS_ON:
+        words = [place for place, text in enumerate(texts) if text is None or text[:1] != "-"]
+        parsed = parse_options(program.table, arguments)
+        first = len(arguments) - len(parsed.operands)
+        words = [place for place in words if place >= first]
+        runs = bool(words) and texts[words[0]] in _RUN.get(program.name, _RUN[""])
+        end = min(end, words[runs] + 1 if len(words) > runs else len(texts))
+    if not program.subcommands or (texts[:1] and not _runs_script(program, arguments)):
+        return arguments, ()
+    return arguments[:end], tuple(one for one in arguments[end:] if one.text != "--")
+
+
+def _runs_script(program: KnownProgram, arguments: tuple[Argument, ...]) -> bool:
+    """Return whether the words name a script of the project, by `run` or by itself."""
+    return _find_name(program, parse_options(program.table, arguments)) is not None
 
 
 def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -71,13 +101,14 @@ def _find_name(program: KnownProgram, parsed: ParsedOptions) -> tuple[tuple[Argu
 
 def _read_tasks(
     judge: Judge,
-    runner: str,
+    program: KnownProgram,
     words: tuple[Argument, ...],
     given: tuple[Argument, ...],
     options: _Options,
     invocation: Invocation,
 ) -> None:
     """Have the command lines judged that a runner runs for these words."""
+    runner = program.name
     chosen = {option.name: value for option, value in options}
     folder = next((value for name, value in chosen.items() if name in _IN_FOLDER and value), None)
     file = next((value for name, value in chosen.items() if name in _FROM_FILE and value), None)
@@ -89,7 +120,8 @@ def _read_tasks(
     for here in filter(None, invocation.state.folders):
         place = here if folder is None else join_path(here, folder.text or "")
         several = not _OF_WORKSPACES.isdisjoint(chosen)
-        for one in _packages(judge.where.workspace) if several else (place,):
+        with_root = _ALL.isdisjoint(chosen)  # a run in all packages leaves the root out
+        for one in _packages(judge.where.workspace, with_root=with_root) if several else (place,):
             found = find_tasks(
                 runner, one, names, settings, None if file is None else file.text, invocation.state.assigned
             )
@@ -98,6 +130,9 @@ def _read_tasks(
                 judge.doubt(why[:120], invocation.start, invocation.end)
             elif not found and runner == "bun" and words:
                 judge_script(judge, words[0], invocation.state, invocation.start, invocation.end, given)
+            elif not found:
+                for word in given:
+                    judge_kind(judge, "project", word, program, invocation)
             else:
                 _ask_for(judge, found, f"{runner} {' '.join(names)}".strip()[:60], given, invocation)
 
@@ -117,8 +152,8 @@ def _ask_for(
         judge.script(f"{one.text} {behind}".strip(), inside, start, end, named=named)
 
 
-def _packages(workspace: str) -> tuple[str, ...]:
+def _packages(workspace: str, *, with_root: bool) -> tuple[str, ...]:
     """Return the folders of the packages of a workspace: any of them may be meant."""
-    patterns = ("package.json", "*/package.json", "*/*/package.json")
+    patterns = ("package.json", "*/package.json", "*/*/package.json")[not with_root :]
     found = islice(chain(*(Path(workspace).glob(one) for one in patterns)), _MOST_PACKAGES)
     return tuple(str(one.parent) for one in found if "node_modules" not in one.parts)

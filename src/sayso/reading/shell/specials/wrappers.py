@@ -201,7 +201,7 @@ _NO_NAME = lazy_pattern(r"-?\d+|-[a-zA-Z]{1,2}|[=!<>&|()\]]+")
 def _computes_nothing(one: Argument) -> bool:
     """Return whether this is an operator or a number: zsh computes a name's value in turn."""
     text = one.text
-    return one.value.prefix == "0" if text is None else _NO_NAME.fullmatch(text) is not None
+    return one.value.prefix in ("0", "1") if text is None else _NO_NAME.fullmatch(text) is not None
 
 
 def _judge_test(judge: Judge, invocation: Invocation) -> None:
