@@ -6,6 +6,7 @@ A script in a language that is not read is high: nobody can tell what it does.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 
@@ -25,10 +26,12 @@ from sayso.reading.shell.state import ShellState
 
 MAX_SCRIPT = 1_000_000
 _OPERATION = "scripts.run"
-_SHEBANG = lazy_pattern(r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?([\w.-]+)")
+_SHEBANG = lazy_pattern(
+    r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?(?P<name>[\w.-]+)(?P<plain>(?:[ \t]+-[eux]+)?[ \t]*$)?",
+    re.MULTILINE,
+)
+"""The first line of a script: its interpreter, and whether it has no options that matter."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
-_FLAGS = lazy_pattern(r"#![^\n]*[ \t]-\w*[^eux\s-][^\n]*")
-"""Options of a script's interpreter that are not known to change nothing."""
 
 
 def judge_script(
@@ -48,8 +51,9 @@ def judge_script(
     name = real.rpartition("/")[2][:60]
     judge.record(_OPERATION, Risk.MODERATE, f"runs {name}, a file of the workspace", start, end)
     named = _SHEBANG.match(text)
-    language = language or (named[1] if named is not None else "sh")
-    if language in _SHELLS and _FLAGS.match(text) is None:
+    plain = named is None or named["plain"] is not None
+    language = language or (named["name"] if named is not None else "sh")
+    if language in _SHELLS and plain:
         inside = state.begin_script(tuple(one.value for one in given), path=real)
         judge.script(text, inside, start, end, named=name)
     elif not only_computes(judge, language, text, real.rpartition("/")[0]):
