@@ -27,7 +27,8 @@ from sayso.reading.shell.state import ShellState
 MAX_SCRIPT = 1_000_000
 _OPERATION = "scripts.run"
 _SHEBANG = lazy_pattern(
-    r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?(?P<name>[\w.-]+)(?P<plain>(?:[ \t]+-[eux]+)?[ \t]*$)?",
+    r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?(?P<name>[\w.-]+)"
+    r"(?P<plain>(?:[ \t]+-[eux]+)?[ \t]*$)?",
     re.MULTILINE,
 )
 """The first line of a script: its interpreter, and whether it has no options that matter."""
