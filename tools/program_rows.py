@@ -12,9 +12,14 @@ from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.kinds import RUN_KINDS, WRITTEN_KINDS
-from sayso.reading.shell.programs.compile import NO_OPERANDS, compile_files, inherit_entry, split_options
-from sayso.reading.shell.programs.known import (
+from sayso.reading.shell.programs.compile import (
     HARMLESS_KINDS,
+    NO_OPERANDS,
+    compile_files,
+    inherit_entry,
+    split_options,
+)
+from sayso.reading.shell.programs.known import (
     KnownProgram,
     ProgramEffect,
     UsageMode,

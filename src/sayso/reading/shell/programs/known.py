@@ -9,18 +9,14 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Risk
-from sayso.reading.shell.programs.options import Option, OptionTable
+from sayso.reading.shell.programs.options import OptionTable
 from sayso.reading.shell.programs.shipped import load_compiled
 from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
 
 NO_PROGRAMS: Mapping[str, Any] = {}
-HARMLESS_KINDS = frozenset(
-    {"text", "read", "list", "search", "public", "rev", "jq", "document", "rights", "suffix"}
-)
-_RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
 
 
-class ProgramEffect(msgspec.Struct, frozen=True):
+class ProgramEffect(msgspec.Struct, frozen=True, array_like=True):
     """What a command does, in one sense: the operation, its risk, and a sentence."""
 
     operation: str
@@ -57,15 +53,14 @@ class Addition(msgspec.Struct, frozen=True):
 
 
 class KnownProgram(msgspec.Struct, frozen=True):
-    """What is known of a program or of one of its subcommands."""
+    """What is known of a program or of one of its subcommands, as it is compiled."""
 
-    name: str
     effect: ProgramEffect | None
     table: OptionTable
     operands: tuple[str, ...]
     modes: tuple[UsageMode, ...]
     additions: tuple[Addition, ...]
-    subcommands: Mapping[str, Any]
+    subcommands: dict[str, Any]
     special: str | None
     skip: int
     alone: bool
@@ -75,17 +70,39 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """Subcommands may be abbreviated: the `first` that fits counts, or the `only` one."""
     drops: tuple[str, ...]
     """First operands that change nothing, like `eval` of yq."""
-    deep: frozenset[str] = frozenset()
+    deep: frozenset[str]
     """Options by which it reads whole folders, hidden files and all."""
-    follows: frozenset[str] = frozenset()
+    follows: frozenset[str]
     """Options by which it goes through links to folders."""
-    starts: tuple[str, ...] = ()
+    starts: tuple[str, ...]
     """Subcommands that stand for all names with a beginning, like `list-*`."""
-    parent: KnownProgram | None = None
+    name: str = ""
 
     def subcommand(self, name: str) -> KnownProgram | None:
-        """The subcommand of this name, with the options of its parents taken over where it says so."""
-        return _subcommand(self, name)
+        """The subcommand of this name; the first, or the only one, that it may abbreviate; one for many."""
+        known = self.subcommands
+        found = known.get(name)
+        if found is None and self.prefixes:
+            fitting = [one for one in known if one.startswith(name) and one[-1] != "*"]
+            sure = fitting and (self.prefixes == "first" or len(fitting) == 1)
+            found = known[fitting[0]] if sure else None
+        if found is None:
+            found = next((known[one] for one in self.starts if name.startswith(one[:-1])), None)
+        if found is None or isinstance(found, KnownProgram):
+            return found
+        made = build_program(f"{self.name} {name}", found)
+        if name in known:
+            known[name] = made
+        return made
+
+
+def build_program(name: str, made: int | Mapping[str, Any]) -> KnownProgram:
+    """A program from its compiled entry, or from the place of one in the shipped data."""
+    if isinstance(made, int):
+        program = _PROGRAM.decode(_data().entries[made])
+    else:
+        program = msgspec.convert(made, KnownProgram)
+    return msgspec.structs.replace(program, name=name)
 
 
 def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> KnownProgram | None:
@@ -100,9 +117,10 @@ def find_addition(name: str, added: Mapping[str, Any]) -> KnownProgram | None:
 
 
 def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
-    from sayso.reading.shell.programs.compile import compile_entry
+    from sayso.reading.shell.programs.compile import ProgramCompiler
 
-    return build_program(name, compile_entry(name, added[name], added))
+    compiler = ProgramCompiler(added, _data().operations, named_set("tame_programs"))
+    return build_program(name, compiler.compile(name, added[name]))
 
 
 def find_shipped(name: str) -> KnownProgram | None:
@@ -112,7 +130,7 @@ def find_shipped(name: str) -> KnownProgram | None:
 
 @functools.cache
 def _build_shipped(name: str) -> KnownProgram:
-    return build_program(name, msgspec.json.decode(_data().entries[_data().programs[name]]))
+    return build_program(name, _data().programs[name])
 
 
 class _ShippedData(msgspec.Struct, frozen=True):
@@ -125,125 +143,27 @@ class _ShippedData(msgspec.Struct, frozen=True):
     entries: list[msgspec.Raw]
 
 
-_SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
+_PROGRAM = msgspec.json.Decoder(KnownProgram)
 
 
 @functools.cache
 def _data() -> _ShippedData:
-    return _SHIPPED_DATA.decode(load_compiled())
+    return msgspec.json.decode(load_compiled(), type=_ShippedData)
+
+
+def find_own_risk(operation: str) -> Risk | None:
+    """The risk of an operation by its own row; None if the data has none."""
+    return default_effect(operation).risk if operation in _data().operations else None
 
 
 @functools.cache
 def default_effect(operation: str) -> ProgramEffect:
     """The risk and the sentence of an operation where a program's data says nothing else."""
     risk, why = _data().operations.get(operation, ("high", None))
-    return ProgramEffect(operation, _RISKS[risk], why)
-
-
-def find_own_risk(operation: str) -> Risk | None:
-    """The risk of an operation by its own row; None if the data has none."""
-    return _RISKS[_data().operations[operation][0]] if operation in _data().operations else None
+    return ProgramEffect(operation, Risk[risk.upper()], why)
 
 
 @functools.cache
 def named_set(name: str) -> frozenset[str]:
     """One of the lists of names in the data: variables, git keys and the like."""
     return frozenset(_data().sets[name])
-
-
-def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
-    known = program.subcommands
-    raw = known.get(name)
-    if raw is None and program.prefixes:
-        fitting = [one for one in known if one.startswith(name) and one[-1] != "*"]
-        sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
-        raw = known[fitting[0]] if sure else None
-    if raw is None:
-        raw = next((known[one] for one in program.starts if name.startswith(one[:-1])), None)
-    if raw is None:
-        return None
-    if isinstance(raw, KnownProgram):
-        return raw
-    made = build_program(f"{program.name} {name}", raw, program)
-    if isinstance(known, dict) and name in known:
-        known[name] = made
-    return made
-
-
-def build_effect(raw: Mapping[str, Any], base: ProgramEffect | None = None) -> ProgramEffect | None:
-    """The effect that an entry names; what it leaves out comes from the operation, or from `base`."""
-    operation = raw.get("is")
-    if operation is None and base is None:
-        return None
-    found = base if operation is None else default_effect(operation)
-    assert found is not None  # noqa: S101 - one of the two is there
-    risk = _RISKS[raw["risk"]] if "risk" in raw else found.risk
-    return ProgramEffect(found.operation, risk, raw.get("why", found.why))
-
-
-def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None = None) -> KnownProgram:
-    """A program from its compiled entry."""
-    effect = build_effect(raw, parent.effect if parent is not None and "is" not in raw else None)
-    named = {
-        key: Option(canonical, takes, kind)
-        for key, (canonical, takes, kind) in raw.get("options", {}).items()
-    }
-    if parent is not None:
-        named = {**parent.table.named, **named} if raw.get("inherits") else named
-    additions = tuple(
-        Addition(frozenset(one["with"]), build_effect(one, effect) or default_effect("shell.run"))
-        for one in raw.get("adds", ())
-    )
-    if parent is not None and raw.get("inherits"):
-        additions = (*parent.additions, *additions)
-    modes = tuple(_build_mode(one, effect) for one in raw.get("modes", ()))
-    harmful = any(option.kind not in HARMLESS_KINDS for option in named.values()) or bool(additions)
-    style = raw.get("style", parent.table.style if parent is not None else "gnu")
-    table = OptionTable(
-        named,
-        style=style,
-        stops=bool(raw.get("stops") or raw.get("subcommands")),
-        number=bool(raw.get("number")),
-        plus=any(key[:1] == "+" for key in named),
-        tame=name in named_set("tame_programs")
-        and not harmful
-        and all(map(_is_tame, modes))
-        and not raw.get("subcommands")
-        and not raw.get("special"),
-        wary=raw.get("special") == "remote" or (parent is not None and parent.table.wary),
-    )
-    return KnownProgram(
-        name=name,
-        effect=effect,
-        table=table,
-        operands=tuple(raw.get("operands", ("text*",))),
-        modes=modes,
-        additions=additions,
-        subcommands=dict(raw.get("subcommands", {})),
-        special=raw.get("special"),
-        skip=raw.get("skip", 0),
-        alone=raw.get("alone", False),
-        helps=raw.get("helps", True),
-        prefixes=raw.get("prefixes", ""),
-        drops=tuple(raw.get("drops", "").split()),
-        deep=frozenset(raw.get("deep", "").split()),
-        follows=frozenset(raw.get("follows", "").split()),
-        starts=tuple(one for one in raw.get("subcommands", ()) if one[-1] == "*" != one),
-        parent=parent,
-    )
-
-
-def _is_tame(mode: UsageMode) -> bool:
-    kinds = {kind.removesuffix("*") for kind in mode.operands or ()}
-    return (mode.effect is None or mode.effect.risk is Risk.LOW) and kinds <= HARMLESS_KINDS
-
-
-def _build_mode(raw: Mapping[str, Any], base: ProgramEffect | None) -> UsageMode:
-    return UsageMode(
-        frozenset(raw.get("with", ())),
-        frozenset(raw.get("all", ())),
-        frozenset(raw.get("without", ())),
-        raw.get("count"),
-        build_effect(raw, base),
-        tuple(raw["operands"]) if "operands" in raw else None,
-    )

@@ -10,7 +10,7 @@ import msgspec
 from sayso.reading.shell.value import Value
 
 
-class Option(msgspec.Struct, frozen=True, gc=False):
+class Option(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One option of a program. `takes`: "" nothing, ":" a value, "?" a value joined to it, or none."""
 
     name: str

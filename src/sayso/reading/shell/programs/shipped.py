@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 COMPILED_FILE = "compiled.jsonl"
@@ -41,7 +42,7 @@ def read_sources(folder: Path) -> dict[str, bytes]:
 
 
 def compile_sources(sources: Mapping[str, bytes]) -> bytes:
-    """Compile data files to one line of JSON. Programs with the same entry share it."""
+    """Compile data files to one line of JSON. An entry names those of its subcommands."""
     from ruamel.yaml import YAML
 
     from sayso.reading.shell.programs.compile import compile_files
@@ -49,12 +50,15 @@ def compile_sources(sources: Mapping[str, bytes]) -> bytes:
     read = YAML(typ="safe")
     found = compile_files((name, read.load(text)) for name, text in sources.items() if name != _COMPILER)
     entries: dict[str, int] = {}
-    programs = {
-        name: entries.setdefault(_encode(entry), len(entries))
-        for name, entry in sorted(found["programs"].items())
-    }
+    programs = {name: _share(one, entries) for name, one in sorted(found["programs"].items())}
     head = _encode({"operations": found["operations"], "sets": found["sets"], "programs": programs})
     return f'{head[:-1]},"entries":[{",".join(entries)}]}}'.encode()
+
+
+def _share(entry: Mapping[str, Any], entries: dict[str, int]) -> int:
+    """Return the place of an entry: there once, however many programs and subcommands have it."""
+    below = {name: _share(one, entries) for name, one in entry["subcommands"].items()}
+    return entries.setdefault(_encode({**entry, "subcommands": below}), len(entries))
 
 
 def _read_kept(path: Path, digest: str) -> bytes | None:
