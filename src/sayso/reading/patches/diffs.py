@@ -8,214 +8,178 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.patches.lines import (
-    DIFF_HEADER,
+    DIFF_LINE,
+    PREFIX,
     Change,
     PatchedFile,
-    PatchReading,
+    PatchReader,
+    Rule,
     names_one_file,
-    read_quoted,
-    without_prefix,
+    pass_over,
+    unescape,
 )
 
 Strip = int | None
 """How many folders of each name are left out; -1 all of them, unless named; None if nobody knows."""
 
-_GIT = lazy_pattern(r'diff --git (?:("(?:\\.|[^"\\])*"|[^\s"]+) ("(?:\\.|[^"\\])*"|[^\s"]+)|(a/(.+)) (b/\4))')
-_MODE = lazy_pattern(
-    r"(?:old|new) mode 100(?:644|755)|(?P<kind>new|deleted) file mode 100(?:644|755)"
-    r"|(?:dis)?similarity index \d+%|index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?"
-)
-_RENAME = lazy_pattern(r"(rename|copy) (from|to) (.+)")
-_HUNK = lazy_pattern(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@.*")
-_STARS = "***************"
-_CONTEXT = lazy_pattern(r"[ !+-](?: .*)?||\*{15}.*|\*\*\* \d+(?:,\d+)? \*{4}.*|--- \d+(?:,\d+)? -{4}.*|\\ .*")
-_RULE = lazy_pattern(r"=+|\\ .*")
-_ODD = lazy_pattern(r"(?:old|new|deleted)(?: file)? mode |index [0-9a-f]+\.\.|GIT binary patch")
-"""A line of git's own about a link, a module or bytes, where it is no other."""
-_COMMAND = lazy_pattern(r"diff -(?!-git)")
-"""The command that made a patch: all programs pass over it."""
 _NOWHERE = "/dev/null"
-_FAR = 1_000_000
-"""More lines than a hunk has."""
+_KINDS: dict[str, Change] = {"new": "write", "deleted": "delete"}
+_SOURCES: dict[str, Change] = {"rename from": "delete", "copy from": "edit"}
+_PARTS = {"d": "git", "I": "", "-": "unified", "*": "context"}
+"""Parts of a diff, by the first letter of the lines that they begin with."""
 
 
-def read_diff(text: str, strip: Strip = None) -> PatchReading:
-    """Read this diff."""
-    reader = _Reader(text.split("\n"), strip)
-    at = 0
-    while at < len(reader.lines):
-        taken = next((taken for rule in _RULES if (taken := rule(reader, at))), 0)
-        if not taken:
-            reader.lose(reader.lines[at])
-        at += taken or 1
-    reader.end_file()
-    return PatchReading(tuple(reader.files), tuple(reader.unread))
+class _DiffReader(PatchReader):
+    """One pass over a diff, and all that is known of the file that its lines are about.
 
-
-class _Reader(msgspec.Struct):
-    """One pass over a diff: its lines, and all that is known of the file that they are about.
-
-    `part` is the kind of lines that may follow: `git` headers, `unified` or `context` hunks, `lost` ones.
+    The part is the kind of lines that may follow: `git` headers, `unified` or `context` hunks, `lost` ones.
     """
 
-    lines: list[str]
-    strip: Strip
-    part: str = ""
-    files: dict[PatchedFile, None] = msgspec.field(default_factory=dict)
-    unread: list[str] = msgspec.field(default_factory=list)
+    strip: Strip = None
     named: list[tuple[str, Change | None]] = msgspec.field(default_factory=list)
     whole: Change | None = None
-
-    def line(self, at: int) -> str:
-        return self.lines[at] if at < len(self.lines) else ""
-
-    def lose(self, line: str) -> None:
-        self.unread.append(line)
-        self.part = "lost"
 
     def end_file(self) -> None:
         """Note the files named since the last one, each with what is done to it."""
         known = {path for path, change in self.named if change is not None}
-        for path, change in self.named:
-            if change is not None or path not in known:
-                self.files[PatchedFile(path, change or self.whole or "edit")] = None
+        self.files |= {
+            PatchedFile(path, change or self.whole or "edit"): None
+            for path, change in self.named
+            if change is not None or path not in known
+        }
         self.named, self.whole = [], None
 
-    def name(self, *several: str | None, change: Change | None = None) -> bool:
+    def name(self, names: Collection[str], change: Change | None = None) -> bool:
         """Note these names of one file; False if one of them cannot be read."""
-        if not all(one and names_one_file(one) for one in several):
+        if not all(map(names_one_file, names)):
             return False
         less = self.strip - 1 if self.strip and change is not None else self.strip
-        for one in several:
-            if one and one != _NOWHERE:
-                self.named += ((place, change) for place in _places(one, less))
+        self.named += ((place, change) for one in names if one != _NOWHERE for place in _places(one, less))
         return True
+
+    def fits_git(self, old: str, new: str) -> bool:
+        """Return whether two names say what the header above them says: to git, others make a move of it."""
+        less = 1 if self.strip is None else self.strip
+        sides = {_places(one, less)[-1] for one in (old, new) if one != _NOWHERE}
+        renamed = any(change is not None for _, change in self.named)
+        return (
+            (old == _NOWHERE, new == _NOWHERE) == (self.whole == "write", self.whole == "delete")
+            and sides <= {path for path, _ in self.named}
+            and (renamed or len(sides) == 1)
+        )
+
+
+def read_diff(text: str, strip: Strip = None) -> PatchReader:
+    """Read this diff."""
+    reader = _DiffReader(_GRAMMAR, strip=strip).read(text)
+    reader.end_file()
+    return reader
 
 
 def _places(path: str, strip: Strip) -> tuple[str, ...]:
     """Return the paths that a name stands for. Names in renames have no prefix, so that 0 are left out."""
     if strip is None:
-        return tuple(dict.fromkeys((path, without_prefix(path))))
+        return (path, PREFIX.sub("", path))
     parts = re.split("/+", path)
-    if strip < 0:
-        return tuple(dict.fromkeys((path, parts[-1])))
-    return ("/".join(parts[strip:]) or parts[-1],)
+    return (path, parts[-1]) if strip < 0 else ("/".join(parts[strip:]) or parts[-1],)
 
 
-def _take_git(reader: _Reader, at: int) -> int:
-    found = _GIT.fullmatch(reader.lines[at])
-    if found is None:
-        return 0
-    reader.end_file()
-    sides = (found[1] or found[3], found[2] or found[5])
-    reader.part = "git"
-    return reader.name(*(read_quoted(one) if one[:1] == '"' else one for one in sides))
+def _read_name(name: str) -> str:
+    return unescape(name[1:-1]) if name[:1] == '"' else name
 
 
-def _take_git_line(reader: _Reader, at: int) -> int:
-    if reader.part != "git":
-        return 0
-    line = reader.lines[at]
-    if mode := _MODE.fullmatch(line):
-        if mode["kind"]:
-            reader.whole = "delete" if mode["kind"] == "deleted" else "write"
-        return 1
-    renamed = _RENAME.fullmatch(line)
-    if renamed is None:
-        return 0
-    name = read_quoted(renamed[3]) if renamed[3][0] == '"' else renamed[3]
-    source: Change = "delete" if renamed[1] == "rename" else "edit"
-    return reader.name(name, change="write" if renamed[2] == "to" else source)
-
-
-def _take_unified(reader: _Reader, at: int) -> int:
-    return 2 * _take_sides(reader, at, "--- ", "+++ ", "unified")
-
-
-def _take_context(reader: _Reader, at: int) -> int:
-    if reader.part == "context" and _CONTEXT.fullmatch(reader.lines[at]):
-        hides = reader.lines[at][:1] in (" ", "!") and DIFF_HEADER.match(reader.lines[at])
-        return 0 if hides else 1
-    return 3 * (reader.line(at + 2).startswith(_STARS) and _take_sides(reader, at, "*** ", "--- ", "context"))
-
-
-def _take_sides(reader: _Reader, at: int, before: str, after: str, part: str) -> bool:
-    """Take the two names of a file, on two lines that begin so."""
-    if not (reader.line(at).startswith(before) and reader.line(at + 1).startswith(after)):
-        return False
-    old, new = _side(reader.lines[at][4:]), _side(reader.lines[at + 1][4:])
-    if reader.part == "git" and not _fits_git(reader, old or "", new or ""):
-        return False
-    if reader.part != "git":
+def _take_head(reader: _DiffReader, found: re.Match[str]) -> int | None:
+    """Take the first lines of a file, which name it. Below those of git, others say the same again."""
+    names = [_read_name(one) for one in found.groups() if one]
+    old, new, part = names[0], names[-1], _PARTS[found[0][0]]
+    if reader.part == "git" and found[0][0] in "-*":
+        if not reader.fits_git(old, new):
+            return None
+    else:
         reader.end_file()
     reader.whole = "write" if old == _NOWHERE else "delete" if new == _NOWHERE else reader.whole
     reader.part = part
-    return reader.name(old, new)
+    return found.end() if reader.name((old, new)) else None
 
 
-def _fits_git(reader: _Reader, old: str, new: str) -> bool:
-    """Return whether two names say what the header above them says: to git, others make a move of it."""
-    if (old == _NOWHERE, new == _NOWHERE) != (reader.whole == "write", reader.whole == "delete"):
-        return False
-    renamed = any(change is not None for _, change in reader.named)
-    less = 1 if reader.strip is None else reader.strip
-    sides = [_places(one, less)[-1] for one in (old, new) if one != _NOWHERE]
-    if not {path for path, _ in reader.named}.issuperset(sides):
-        return False
-    return renamed or len(set(sides)) == 1
+def _take_mode(reader: _DiffReader, found: re.Match[str]) -> int:
+    reader.whole = _KINDS.get(found["kind"], reader.whole)
+    return found.end()
 
 
-def _side(text: str) -> str | None:
-    """Return the name before a date; None if programs do not agree where it ends."""
-    name, tab, _ = text.partition("\t")
-    if name[:1] == '"':
-        return read_quoted(name)
-    return name if tab or " " not in name else None
+def _take_rename(reader: _DiffReader, found: re.Match[str]) -> int | None:
+    named = reader.name((_read_name(found[2]),), _SOURCES.get(found[1], "write"))
+    return found.end() if named else None
 
 
-def _take_hunk(reader: _Reader, at: int) -> int:
+def _take_hunk(reader: _DiffReader, found: re.Match[str]) -> int | None:
     """Take a hunk by its counted lines. A header of two lines in one is content to some programs only."""
-    found = _HUNK.fullmatch(reader.lines[at]) if reader.part == "unified" else None
-    if found is None or max(len(one or "") for one in found.groups()) > len(str(_FAR)):
-        return 0
     old, new = (1 if one is None else int(one) for one in found.groups())
-    end = at + 1
-    while (old > 0 or new > 0) and end < len(reader.lines):
-        kind = reader.lines[end][:1] or " "
-        if kind not in " +-\\" or (reader.line(end)[:4] == "--- " and reader.line(end + 1)[:4] == "+++ "):
-            return 0
-        old -= kind in " -"
-        new -= kind in " +"
-        end += 1
-    return end - at if old == new == 0 else 0
+    end = found.end()
+    while (old > 0 or new > 0) and (line := _HUNK_LINE.match(found.string, end)):
+        old -= line[1] not in ("+", "\\")
+        new -= line[1] not in ("-", "\\")
+        end = line.end()
+    return end if old == new == 0 else None
 
 
-def _take_index(reader: _Reader, at: int) -> int:
-    line = reader.lines[at]
-    if not line.startswith("Index: "):
-        return 0
-    reader.end_file()
-    reader.part = ""
-    return reader.name(line.removeprefix("Index: "))
+def _lose(reader: _DiffReader, found: re.Match[str]) -> int:
+    reader.unread.append(found[0])
+    reader.part = "lost"
+    return found.end()
 
 
-def _take_rule(reader: _Reader, at: int) -> int:
-    return _RULE.fullmatch(reader.lines[at]) is not None
+def _rule(pattern: str, take: Callable[[Any, re.Match[str]], int | None]) -> Rule:
+    return lazy_pattern(pattern, re.MULTILINE), take
 
 
-def _pass_over(reader: _Reader, at: int) -> int:
-    """Pass over text that is a header to no program, unless a patch in it was lost before."""
-    line = reader.lines[at]
-    heads = _ODD.match(line) or (DIFF_HEADER.match(line) and not _COMMAND.match(line))
-    return reader.part != "lost" and not heads
-
-
-_RULES: tuple[Callable[[_Reader, int], int], ...] = (
-    _take_git, _take_context, _take_unified, _take_hunk, _take_git_line, _take_index, _take_rule, _pass_over,
-)  # fmt: skip
+_HUNK_LINE = lazy_pattern(r"\n(?!--- .*\n\+\+\+ )(?:([ +\\-]).*|$)", re.MULTILINE)
+_QUOTED = r'"(?:\\.|[^"\\\n])*"'
+_SIDE = r'("(?:\\[^\t\n]|[^"\\\t\n])*"(?=\t|$)|[^"\t\n][^\t\n]*(?=\t)|[^"\t\n ][^\t\n ]*$).*'
+"""A name before a date. Programs do not agree where a name with blanks ends if no tab follows."""
+_RULE = r"(?:=+|\\ .*)$"
+_ODD = r"(?:old|new|deleted)(?: file)? mode |index [0-9a-f]+\.\.|GIT binary patch"
+"""A line of git's own about a link, a module or bytes, where it is no other."""
+_TEXT = _rule(rf"{_RULE}|(?:diff -(?!-git)|(?!{_ODD}|(?i:{DIFF_LINE}))).*", pass_over)
+"""Text that is a header to no program. All pass over the command that made a patch."""
+_HEADS = (
+    _rule(rf'diff --git (?:({_QUOTED}|[^\s"]+) ({_QUOTED}|[^\s"]+)|(a/(.+)) (b/\4))$', _take_head),
+    _rule(rf"--- {_SIDE}\n\+\+\+ {_SIDE}|\*\*\* {_SIDE}\n--- {_SIDE}\n\*{{15}}.*", _take_head),
+    _rule(r'Index: ([^"\n].*)', _take_head),
+    _rule(".*", _lose),
+)
+_GRAMMAR: dict[str, tuple[Rule, ...]] = {
+    "": (_TEXT, *_HEADS),
+    "git": (
+        _rule(
+            r"(?:(?:old|new) mode 100(?:644|755)|(?P<kind>new|deleted) file mode 100(?:644|755)"
+            r"|(?:dis)?similarity index \d+%|index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?)$",
+            _take_mode,
+        ),
+        _rule(rf'((?:rename|copy) (?:from|to)) ({_QUOTED}|[^"\n].*)$', _take_rename),
+        _TEXT,
+        *_HEADS,
+    ),
+    "unified": (
+        _rule(r"@@ -\d+(?:,(\d{1,7}))? \+\d+(?:,(\d{1,7}))? @@.*", _take_hunk),
+        _TEXT,
+        *_HEADS,
+    ),
+    "context": (
+        _rule(
+            rf"(?!(?=[ !])(?i:{DIFF_LINE}))(?:[ !+-](?: .*)?||\*{{15}}.*|\*\*\* \d+(?:,\d+)? \*{{4}}.*"
+            r"|--- \d+(?:,\d+)? -{4}.*|\\ .*)$",
+            pass_over,
+        ),
+        _TEXT,
+        *_HEADS,
+    ),
+    "lost": (_rule(_RULE, pass_over), *_HEADS),
+}
