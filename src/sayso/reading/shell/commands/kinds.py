@@ -94,7 +94,8 @@ def judge_kind(
                 "files.delete", Risk.HIGH, "moves files to where they are lost", value.start, value.end
             )
         return 1
-    _OTHERS[kind](judge, value, program, invocation)
+    if kind != "public":  # of which only what is public is shown, whatever its name
+        _OTHERS[kind](judge, value, program, invocation)
     return 0
 
 
@@ -127,15 +128,10 @@ def _judge_config(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     folders, given = invocation.state.folders, [one.text or "-" for one in invocation.arguments]
-    options = (
-        {one for one in given[: given.index(value.text)] if one[:1] == "-"} if value.text in given else {""}
-    )
-    if (
-        options <= _PLAIN_CODE_OPTIONS
-        and len(folders) == 1
-        and folders[0] is not None
-        and only_computes(judge, program.name, value.text or "", folders[0])
-    ):
+    before = given[: given.index(value.text)] if value.text in given else ["-"]
+    folder = folders[0] if len(folders) == 1 else None
+    plain = _PLAIN_CODE_OPTIONS.issuperset(one for one in before if one[:1] == "-")
+    if plain and folder is not None and only_computes(judge, program.name, value.text or "", folder):
         judge.effect(default_effect("shell.inspect"), value.start, value.end)
         return
     why = f"it runs code that {program.name} is given"
@@ -177,10 +173,6 @@ def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation
         return
     inner = Argument(Value(rest), value.start, value.end)
     judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
-
-
-def _judge_signal(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    judge_process(judge, value)
 
 
 def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -235,7 +227,7 @@ _OTHERS: dict[str, Callable[[Judge, Argument, KnownProgram, Invocation], None]] 
     "rights": _judge_rights,
     "rev": _judge_revision,
     "pair": _judge_pair,
-    "signal": _judge_signal,
+    "signal": judge_process,
     "project": judge_project,
     "target": judge_target,
     "setting": judge_setting,

@@ -11,8 +11,8 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.shell.files.guard import finds_program, judge_guard_mentions
-from sayso.reading.shell.judge import Judge
-from sayso.reading.shell.programs.known import named_set
+from sayso.reading.shell.judge import Invocation, Judge
+from sayso.reading.shell.programs.known import KnownProgram, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
@@ -52,19 +52,16 @@ def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None
         judge_own_program(judge, Argument(Value("sayso"), start, end), rest)
 
 
-def judge_process(judge: Judge, value: Argument) -> None:
+def judge_process(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """Judge the process that a signal is sent to, by name, pattern or number."""
     text = value.text
     if text is None:
         judge.doubt("which process it ends is not known", value.start, value.end)
         return
-    if text[:1] == "%" and text[1:].isdigit():
-        return
+    number = text.lstrip("-")
     if _NAMED.search(text):
         bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
-        return
-    number = text.lstrip("-")
-    if number.isdigit() and _is_own_process(number):
+    elif number.isdigit() and _is_own_process(number):
         bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
 
 
