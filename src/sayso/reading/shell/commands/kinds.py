@@ -14,7 +14,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.commands.scripts import judge_script, only_computes
-from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
+from sayso.reading.shell.files.guard import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.judge import Invocation, Judge

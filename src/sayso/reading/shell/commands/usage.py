@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sayso.reading.shell.commands.kinds import WRITTEN_KINDS, as_written, judge_kind
-from sayso.reading.shell.files.deep import judge_deep_reading
+from sayso.reading.shell.files.deep import judge_deep_reading, judge_tracked_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.paths import judge_path_into
-from sayso.reading.shell.files.tracked import judge_tracked_reading
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
