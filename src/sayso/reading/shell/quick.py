@@ -23,7 +23,7 @@ from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
 from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, leads_straight
-from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
+from sayso.reading.paths.own_places import Identity, find_own_places, own_places_key
 from sayso.reading.paths.places import (
     IN_REVEALING,
     SECRET_FILES,
@@ -87,11 +87,11 @@ class QuickLook:
     def effect_at(self, operation: str, path: str, folder: str) -> OperationEffect:
         """The same with its risk and sentence."""
         found = self._look(operation, path, folder)
-        if found is not None:
-            return found
-        where = CallFolders(folder, self._where.workspace, self._where.home)
-        made = operation_at_path(operation, path, self._policy, where, ())
-        return made, effect_of_operation(made)
+        if found is None:
+            where = CallFolders(folder, self._where.workspace, self._where.home)
+            made = operation_at_path(operation, path, self._policy, where, ())
+            found = made, effect_of_operation(made)
+        return found
 
     def look(self, operation: str, path: str, folder: str) -> Operation | None:
         """The operation at a quick look; None if that takes a closer one."""
@@ -127,15 +127,12 @@ class QuickLook:
     def find_inside(self, path: str, folder: str) -> str | None:
         """Where an ordinary path in the workspace leads; None if it is none, or takes a closer look."""
         whole = self._resolve(path, folder)
-        if whole is None or not self._is_inside(whole) or _may_be_secret(whole):
-            return None
-        return whole
+        return None if whole is None or not self._is_inside(whole) or _may_be_secret(whole) else whole
 
     def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None or not (self._folders.get(folder) or self._looks_sound(folder)):
             return None
-        plain = path[0] not in "./~" and path[-1] != "/"
-        whole = f"{folder}/{path}" if plain else self._spell(path, folder)
+        whole = self._spell(path, folder)
         if whole is None:
             return None
         start = len(self._start) if whole.startswith(self._start) else 0
@@ -163,20 +160,16 @@ class QuickLook:
 
     def _spell(self, path: str, folder: str) -> str | None:
         """The path from the root on. `..` leads up from a folder that no link stands on the way to."""
-        first = path[0]
         if path[:2] == "..":
             if "/." in folder:
                 return None  # what is hidden above may be a secret
             while path[:3] == "../":
                 folder, path = folder.rpartition("/")[0], path[3:]
             return f"{folder}/{path.rstrip('/')}" if folder else None
-        if first == "/":
+        if path[0] == "/":
             return path.rstrip("/")
-        if first == "~":
-            return f"{self._where.home}/{path[2:].rstrip('/')}"
-        if path[:2] in (".", "./"):
-            return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
-        return f"{folder}/{path}".rstrip("/")
+        start = self._where.home if path[0] == "~" else folder
+        return f"{start}/{path[2:] if path[:2] in ('~/', './', '.') else path}".rstrip("/")
 
     def _is_inside(self, whole: str) -> bool:
         workspace = self._where.workspace
@@ -184,22 +177,19 @@ class QuickLook:
 
     def _is_sound(self, folder: str) -> bool:
         """Return whether folder, workspace and home are spelled plainly, and by their real names."""
-        workspace, home = self._where.workspace, self._where.home
-        folders = (folder, workspace, home)
+        global _sound  # noqa: PLW0603 - as below
+        folders = (folder, self._where.workspace, self._where.home)
         if not _are_plain(folders):
             return False
-        own = self._own
-        if own is None:
-            own = self._own = _own_places(home)
-        if _is_known_sound(self._seen, own, folders):
+        self._own = self._own or _own_places(self._where.home)
+        if _is_known_sound(self._seen, self._own, folders):
             return True
-        above = f"{folder}/"
-        for one in folders:
-            if one is not folder and above.startswith(f"{one}/"):
-                continue
-            if not leads_straight(one, self._seen, self._leads_away):
-                return False
-        _keep_sound(self._seen.get(folder), own, folders)
+        others = [one for one in folders[1:] if not f"{folder}/".startswith(f"{one}/")]
+        if not all(leads_straight(one, self._seen, self._leads_away) for one in (folder, *others)):
+            return False
+        found = self._seen.get(folder)
+        if found is not None:
+            _sound = (folders, self._own, time.monotonic(), (found.st_dev, found.st_ino))
         return True
 
     def _is_of_note(self, whole: str, start: int) -> bool:
@@ -208,9 +198,8 @@ class QuickLook:
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
         below = f"{folded}/"
-        if folded in own.above or below.startswith(own.below):
-            return True
-        if not start and (not folded.isascii() or below.startswith(IN_REVEALING)):
+        odd = not start and (not folded.isascii() or below.startswith(IN_REVEALING))
+        if odd or folded in own.above or below.startswith(own.below):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
@@ -245,9 +234,8 @@ _under: tuple[Policy | None, dict[_OperationKind, OperationEffect]] = (None, {})
 def effect_of_operation(found: Operation) -> ProgramEffect:
     """The risk and the sentence of an operation at a place."""
     default = default_effect(found.name)
-    risk = default.risk if found.reading is None else max(found.reading, default.risk)
-    if found.barred is not None:
-        risk = Risk.HIGH
+    told = Risk.HIGH if found.barred is not None else found.reading
+    risk = default.risk if told is None else max(told, default.risk)
     why = found.barred or found.found or default.why or found.name
     if found.reading is Risk.HIGH and why == default.why:
         why = f"{why}, in a place that holds secrets, belongs to the system or cannot be told"
@@ -297,12 +285,6 @@ def _is_known_sound(seen: SeenFiles, own: _Own, folders: _Folders) -> bool:
     return True
 
 
-def _keep_sound(found: os.stat_result | None, own: _Own, folders: _Folders) -> None:
-    global _sound  # noqa: PLW0603 - as below
-    if found is not None:
-        _sound = (folders, own, time.monotonic(), (found.st_dev, found.st_ino))
-
-
 _kept: tuple[object, float, _Own] | None = None
 
 
@@ -312,12 +294,8 @@ def _own_places(home: str) -> _Own:
     key, now = own_places_key(home), time.monotonic()
     if _kept is not None and _kept[0] == key and now - _kept[1] < _SECONDS:
         return _kept[2]
-    made = _ready(find_own_places(home))
-    _kept = (key, now, made)
-    return made
-
-
-def _ready(own: OwnPlaces) -> _Own:
+    own = find_own_places(home)
     below = tuple("/".join(("", *parts, "")) for parts in own.at)
     above = frozenset("/".join(("", *parts)) for parts in own.above)
-    return _Own(below, above, frozenset(own.folders))
+    _kept = (key, now, _Own(below, above, frozenset(own.folders)))
+    return _kept[2]

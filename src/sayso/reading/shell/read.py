@@ -15,7 +15,7 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
-from sayso.reading.shell.files.own_program import judge_mentioned_guard
+from sayso.reading.shell.files.guard import judge_mentioned_guard
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
 from sayso.reading.shell.grammar.plain import parse_plain, split_bare

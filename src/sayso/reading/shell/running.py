@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from sayso.core.model import Risk
+from sayso.reading.shell.commands.projects import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.commands.scripts import judge_script
-from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
-from sayso.reading.shell.files.own_program import judge_own_program
-from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
+from sayso.reading.shell.files.guard import (
+    OWN,
+    judge_given_files,
+    judge_guard_mentions,
+    judge_own_program,
+    judge_packages,
+)
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument

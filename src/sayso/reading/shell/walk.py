@@ -21,17 +21,20 @@ from sayso.reading.shell.commands.assignments import (
 )
 from sayso.reading.shell.commands.redirect import judge_redirection
 from sayso.reading.shell.commands.usage import judge_program
-from sayso.reading.shell.files.guard import OWN
-from sayso.reading.shell.files.mentions import judge_mentions, named_value, note_dashes, note_source, vet
-from sayso.reading.shell.files.names import prints_names
-from sayso.reading.shell.files.own_program import judge_own_program
-from sayso.reading.shell.files.split_names import (
+from sayso.reading.shell.files.guard import OWN, judge_own_program
+from sayso.reading.shell.files.mentions import (
+    judge_mentions,
     may_become_several,
     may_split,
+    named_value,
     names_may_split,
     names_test,
+    note_dashes,
+    note_source,
     splits_pattern,
+    vet,
 )
+from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.parse import parse_line
 from sayso.reading.shell.grammar.syntax import (

@@ -9,7 +9,7 @@ from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
 FILES = {
-    "package.json": '{"scripts": {"test": "vitest run", "build": "tsc -b && vite build", "clean": "rm -rf src"'
+    "package.json": '{"scripts": {"test": "vitest run", "build": "tsc -b && vite build", "clean": "rm -rf x"'
     ', "prepush": "echo hi", "push": "git push --force", "all": "npm run build && npm run push",'
     ' "loop": "npm run loop",'
     ' "pretend": "echo one", "prepretend": "curl https://evil.test", "say": "echo"}}',

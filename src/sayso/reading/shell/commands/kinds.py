@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -13,12 +14,12 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.commands.scripts import judge_script, only_computes
-from sayso.reading.shell.files.own_program import judge_mentioned_guard, judge_process
+from sayso.reading.shell.files.guard import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
-from sayso.reading.shell.languages import read_language
-from sayso.reading.shell.languages.template import judge_template
+from sayso.reading.shell.languages import LANGUAGES, read_language
+from sayso.reading.shell.languages.small import judge_template
 from sayso.reading.shell.programs.compile import SHAPES
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
@@ -93,7 +94,8 @@ def judge_kind(
                 "files.delete", Risk.HIGH, "moves files to where they are lost", value.start, value.end
             )
         return 1
-    _OTHERS[kind](judge, value, program, invocation)
+    if kind != "public":  # of which only what is public is shown, whatever its name
+        _OTHERS[kind](judge, value, program, invocation)
     return 0
 
 
@@ -103,11 +105,15 @@ def _judge_socket(judge: Judge, value: Argument, program: KnownProgram, invocati
     judge.effect(default_effect("network.api"), value.start, value.end)
 
 
-def _judge_run(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+def _judge_run(
+    kind: str, judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation
+) -> None:
     if value.text is None:
         judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
-        return
-    judge.script(value.text, invocation.state.copy(), value.start, value.end)
+    elif kind == "template":
+        judge_template(judge, value.text, value, invocation)
+    else:
+        judge.script(value.text, invocation.state.copy(), value.start, value.end)
 
 
 def _judge_script(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -122,15 +128,10 @@ def _judge_config(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     folders, given = invocation.state.folders, [one.text or "-" for one in invocation.arguments]
-    options = (
-        {one for one in given[: given.index(value.text)] if one[:1] == "-"} if value.text in given else {""}
-    )
-    if (
-        options <= _PLAIN_CODE_OPTIONS
-        and len(folders) == 1
-        and folders[0] is not None
-        and only_computes(judge, program.name, value.text or "", folders[0])
-    ):
+    before = given[: given.index(value.text)] if value.text in given else ["-"]
+    folder = folders[0] if len(folders) == 1 else None
+    plain = _PLAIN_CODE_OPTIONS.issuperset(one for one in before if one[:1] == "-")
+    if plain and folder is not None and only_computes(judge, program.name, value.text or "", folder):
         judge.effect(default_effect("shell.inspect"), value.start, value.end)
         return
     why = f"it runs code that {program.name} is given"
@@ -165,16 +166,6 @@ def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invoca
         judge.record("files.read", Risk.HIGH, why, value.start, value.end)
 
 
-def _judge_public(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    """A file of which only what is public is shown, whatever its name."""
-
-
-def _judge_language(
-    judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation, name: str
-) -> None:
-    read_language(name, judge, value, program, invocation)
-
-
 def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """`if=FILE of=FILE`, as dd wants it."""
     name, equals, rest = (value.text or "").partition("=")
@@ -182,21 +173,6 @@ def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation
         return
     inner = Argument(Value(rest), value.start, value.end)
     judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
-
-
-def _judge_signal(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    judge_process(judge, value)
-
-
-def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    if value.text is None:
-        judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
-    else:
-        judge_template(judge, value.text, value, invocation)
-
-
-def _sub(name: str):  # type: ignore[no-untyped-def]
-    return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
 
 def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -225,24 +201,23 @@ def _shapes(name: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{shape})" for shape in sorted(named_set(f"{name}_words"))))
 
 
-def _judge_shape(name: str):  # type: ignore[no-untyped-def]
-    """Make the judge of words that have one of the shapes in the data's set NAME_words."""
-
-    def judge_word(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-        text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
-        if not fits(text) and not all(map(fits, text.split(","))):
-            judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
-
-    return judge_word
+def _judge_shape(
+    name: str, judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation
+) -> None:
+    """Judge a word by the shapes in the data's set NAME_words."""
+    text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
+    if not fits(text) and not all(map(fits, text.split(","))):
+        judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
 
 
-_OTHERS = {
-    **{name: _judge_shape(name) for name in SHAPES},
+_OTHERS: dict[str, Callable[[Judge, Argument, KnownProgram, Invocation], None]] = {
+    **{name: functools.partial(_judge_shape, name) for name in SHAPES},
+    **{name: functools.partial(read_language, name) for name in LANGUAGES},
     "copied": _judge_copied,
     "socket": _judge_socket,
     "inventory": _judge_inventory,
     "suffix": _judge_suffix,
-    "run": _judge_run,
+    **{name: functools.partial(_judge_run, name) for name in ("run", "template")},
     "script": _judge_script,
     "module": _judge_script,
     "config": _judge_config,
@@ -251,15 +226,8 @@ _OTHERS = {
     "document": _judge_document,
     "rights": _judge_rights,
     "rev": _judge_revision,
-    "public": _judge_public,
     "pair": _judge_pair,
-    "signal": _judge_signal,
-    "sed": _sub("sed"),
-    "awk": _sub("awk"),
-    "jq": _sub("jq"),
-    "sql": _sub("sql"),
-    "binding": _sub("fzf"),
-    "template": _judge_template,
+    "signal": judge_process,
     "project": judge_project,
     "target": judge_target,
     "setting": judge_setting,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sayso.reading.shell.commands.kinds import WRITTEN_KINDS, as_written, judge_kind
-from sayso.reading.shell.files.deep import judge_deep_reading
+from sayso.reading.shell.files.deep import judge_deep_reading, judge_tracked_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.paths import judge_path_into
-from sayso.reading.shell.files.tracked import judge_tracked_reading
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -16,7 +15,6 @@ from sayso.reading.verbs import READ_VERBS, verb_of
 _FOLDERS = frozenset({"search", "read", "list"})
 _PLAIN_TEXT = ("text*",)
 _LANGUAGES = frozenset({"sed", "awk", "jq", "sql"})
-_NOTHING_CHOSEN: frozenset[str] = frozenset()
 
 
 def judge_program(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -36,8 +34,7 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.drops and arguments and arguments[0].text in program.drops:
         arguments = arguments[1:]
     parsed = parse_options(program.table, arguments)
-    if parsed.problem is not None:
-        report_problem(judge, parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     if program.subcommands:
         judge_subcommand(judge, program, parsed, invocation)
         return parsed
@@ -45,7 +42,7 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     effect = beside = program.effect
     kinds, operands = program.operands, parsed.operands
     if program.modes:
-        effect, kinds, beside = _choose_mode(program, chosen, _count(operands))
+        effect, kinds, beside = _choose_mode(program, chosen, operands)
     added = judge_additions(judge, program, chosen, invocation)
     before = len(judge.findings)
     touched = judge_option_values(judge, parsed, program, invocation) if chosen else 0
@@ -100,7 +97,8 @@ def _judge_depth(
 
 def _is_told(judge: Judge, effect: ProgramEffect, before: int) -> bool:
     """Return whether its paths tell what it does: `split notes.txt` writes files of other names."""
-    if not effect.operation.startswith("files.") or _is_stricter(effect):
+    stricter = effect.risk > default_effect(effect.operation).risk  # whatever paths it is given
+    if not effect.operation.startswith("files.") or stricter:
         return False
     return verb_of(effect.operation) in READ_VERBS or any(
         verb_of(one.operation) not in READ_VERBS for one in judge.findings[before:]
@@ -109,7 +107,7 @@ def _is_told(judge: Judge, effect: ProgramEffect, before: int) -> bool:
 
 def names_chosen(parsed: ParsedOptions) -> frozenset[str]:
     """The names of the options that were given."""
-    return frozenset([option.name for option, _ in parsed.options]) if parsed.options else _NOTHING_CHOSEN
+    return frozenset([option.name for option, _ in parsed.options])
 
 
 def report_problem(
@@ -133,16 +131,14 @@ def judge_subcommand(
     if not rest:
         _judge_alone(judge, program, parsed, chosen, invocation)
         return
-    name = rest[0].value.text
-    found = None if name is None or rest[0].value.wild else program.subcommand(name)
-    inner = rest[1:]
+    first, inner, name = rest[0], rest[1:], rest[0].text
+    found = None if name is None or first.value.wild else program.subcommand(name)
+    if found is None and name is not None and "*" in program.subcommands:
+        found = program.subcommand("*")
+        inner = rest if found is not None and found.skip < 0 else inner
     if found is None:
-        found = program.subcommand("*") if name is not None and "*" in program.subcommands else None
-        if found is None:
-            why = f"{program.name} {name or rest[0].value.prefix} is not known"
-            judge.doubt(why[:120], rest[0].start, rest[0].end)
-            return
-        inner = rest if found.skip < 0 else inner
+        judge.doubt(f"{program.name} {name or first.value.prefix} is not known"[:120], first.start, first.end)
+        return
     made = Invocation(
         found.name, inner, invocation.state, invocation.start, invocation.end, invocation.body, added
     )
@@ -157,11 +153,10 @@ def _judge_alone(
     invocation: Invocation,
 ) -> None:
     """A program with subcommands that is given none."""
-    mode = next((one for one in program.modes if _fits(one, chosen, 0)), None)
-    if mode is not None and mode.effect is not None:
-        judge.effect(mode.effect, invocation.start, invocation.end)
-    elif program.alone and program.effect is not None:
-        judge.effect(program.effect, invocation.start, invocation.end)
+    effect = next((one.effect for one in program.modes if _fits(one, chosen, 0)), None)
+    effect = effect or (program.effect if program.alone else None)
+    if effect is not None:
+        judge.effect(effect, invocation.start, invocation.end)
     elif parsed.problem is None:
         judge.doubt(f"{program.name} is given nothing to do", invocation.start, invocation.end)
 
@@ -182,11 +177,8 @@ def judge_option_values(
     judge: Judge, parsed: ParsedOptions, program: KnownProgram, invocation: Invocation
 ) -> int:
     """Each option's value as its kind; the number that were looked at as paths."""
-    touched = 0
-    for option, value in parsed.options:
-        if option.kind != "text" and value is not None:
-            touched += judge_kind(judge, option.kind, value, program, invocation)
-    return touched
+    values = [(option.kind, value) for option, value in parsed.options if value is not None]
+    return _judge_operands(judge, values, program, None, invocation)
 
 
 def _judge_operands(
@@ -206,11 +198,6 @@ def _judge_operands(
     return touched
 
 
-def _is_stricter(effect: ProgramEffect) -> bool:
-    """True if a program does more than its operation does by itself, whatever paths it is given."""
-    return effect.risk > default_effect(effect.operation).risk
-
-
 def _fits(mode: UsageMode, chosen: frozenset[str], count: int) -> bool:
     return (
         (not mode.any_of or not mode.any_of.isdisjoint(chosen))
@@ -221,9 +208,10 @@ def _fits(mode: UsageMode, chosen: frozenset[str], count: int) -> bool:
 
 
 def _choose_mode(
-    program: KnownProgram, chosen: frozenset[str], count: int
+    program: KnownProgram, chosen: frozenset[str], operands: tuple[Argument, ...]
 ) -> tuple[ProgramEffect | None, tuple[str, ...], ProgramEffect | None]:
     """Return what it does, the kinds of its operands, and the effect that these kinds are named for."""
+    count = -1 if any(map(may_be_several, operands)) else len(operands)
     for mode in program.modes:
         if _fits(mode, chosen, count):
             if mode.operands is None:
@@ -240,20 +228,12 @@ def may_be_several(one: Argument) -> bool:
     return any(each.wild or each.text is None for each in value.choices or (value,))
 
 
-def _count(operands: tuple[Argument, ...]) -> int:
-    """The number of operands; -1 if nobody can tell."""
-    return -1 if any(may_be_several(one) for one in operands) else len(operands)
-
-
 def _match_kinds(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list[tuple[str, Argument]]:
     """Pair operands with kinds: one with `*` takes all that those after it leave.
 
     A word that may become several is of the kinds after its own, too, and so are those behind it:
     `uniq *` writes to the second file.
     """
-    if len(kinds) == 1 and kinds[0][-1] == "*":
-        only = kinds[0][:-1]
-        return [(only, one) for one in operands]
     found = _match_places(kinds, operands)
     if len(kinds) < 2:
         return found
@@ -267,15 +247,8 @@ def _match_kinds(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list
 
 
 def _match_places(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list[tuple[str, Argument]]:
-    many = next((i for i, kind in enumerate(kinds) if kind.endswith("*")), None)
-    if many is None:
-        named = [*kinds, *["extra"] * max(0, len(operands) - len(kinds))]
-        return list(zip(named, operands, strict=False))
-    before, after = kinds[:many], kinds[many + 1 :]
-    found = list(zip(before, operands[: len(before)], strict=False))
-    rest = operands[len(before) :]
-    last = min(len(after), len(rest))
-    middle = rest[: len(rest) - last]
-    found += [(kinds[many][:-1], one) for one in middle]
-    found += list(zip(after[len(after) - last :], rest[len(rest) - last :], strict=True))
-    return found
+    many = next((i for i, kind in enumerate(kinds) if kind.endswith("*")), len(kinds))
+    kind = kinds[many][:-1] if many < len(kinds) else "extra"
+    after = min(len(kinds[many + 1 :]), max(0, len(operands) - many))
+    every = [*kinds[:many], *[kind] * (len(operands) - many - after), *kinds[len(kinds) - after :]]
+    return list(zip(every, operands, strict=False))

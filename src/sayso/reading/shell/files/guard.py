@@ -1,8 +1,12 @@
-"""Arguments that name files of the guard."""
+"""The guard guards itself: its files, its program by any spelling, its processes, and code that names it."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
+from itertools import pairwise
+from pathlib import Path
 from re import Pattern
 
 from sayso.core.model import Risk
@@ -10,14 +14,14 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.protected_names import MENTION
-from sayso.reading.shell.judge import Judge
+from sayso.reading.paths.spellings import WILD
+from sayso.reading.shell.judge import Invocation, Judge
+from sayso.reading.shell.programs.known import KnownProgram, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import Value
 
 GUARD = lazy_pattern(f"(?i){MENTION}")
-
-
 _PACKAGE = lazy_pattern(r"(?i)sayso(?:[\[=<>!~@ ;].*)?")
 _SEPARATORS = lazy_pattern(r"[=:,;\[\]\s]+")
 OWN = lazy_pattern(r"(?i)sayso")
@@ -36,8 +40,7 @@ def finds_program(value: Value) -> bool:
 
 def bar_change_of_program(judge: Judge, argument: Argument) -> None:
     """Record that a command changes the program of Sayso, which nothing allows."""
-    why = "it changes the program of Sayso"
-    judge.record("self_modification.change_guard", Risk.HIGH, why, argument.start, argument.end, why)
+    bar(judge, "change_guard", "it changes the program of Sayso", argument.start, argument.end)
 
 
 def judge_guard_mentions(
@@ -64,8 +67,7 @@ def judge_packages(judge: Judge, arguments: tuple[Argument, ...]) -> None:
     """Sayso's own package: to install another version of it, or to remove it, is barred."""
     for one in arguments:
         if one.value.text is not None and _PACKAGE.fullmatch(one.value.text):
-            why = "it installs or removes Sayso itself"
-            judge.record("self_modification.change_guard", Risk.HIGH, why, one.start, one.end, why)
+            bar(judge, "change_guard", "it installs or removes Sayso itself", one.start, one.end)
 
 
 def judge_given_files(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:
@@ -77,7 +79,7 @@ def judge_given_files(judge: Judge, arguments: tuple[Argument, ...], state: Shel
     judge_guard_mentions(judge, arguments, state)
     for one in arguments:
         text = one.value.text or ""
-        for piece in (text, *_SEPARATORS.split(text)) if _SEPARATORS.search(text) else (text,):
+        for piece in dict.fromkeys((text, *_SEPARATORS.split(text))):
             for folder in filter(None, state.folders):
                 why = _why_not_given(judge, piece, folder, inner=piece != text)
                 if why is not None:
@@ -110,3 +112,61 @@ def _is_elsewhere(judge: Judge, path: str) -> bool:
     above = os.path.dirname(real)  # noqa: PTH120
     there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
     return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")
+
+
+_SPLIT = re.compile(r"[\s;&|(){}`<>'\"\\,=]+")
+_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
+_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
+
+
+def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:
+    """Record what nothing allows."""
+    judge.record(f"self_modification.{action}", Risk.HIGH, why, start, end, why)
+
+
+def judge_own_program(judge: Judge, first: Argument, rest: tuple[Argument, ...]) -> None:
+    """Bar a program that may be `sayso` by another spelling, with a command that is for people alone."""
+    name = (first.text or "").rpartition("/")[2].casefold()
+    named = fnmatch.fnmatchcase("sayso", name) if first.value.wild else name == "sayso"
+    order = rest[0].text if rest else None
+    if (named or finds_program(first.value)) and order in named_set("guard_commands"):
+        why = f"sayso {order} is for people, not for agents"
+        bar(judge, "run_guard_command", why, first.start, rest[0].end)
+
+
+def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
+    """Bar code or an unparsed line that names the guard: its files, or its program in a program's place."""
+    pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
+    arguments = tuple(Argument(Value(one), start, end) for one in pieces)
+    judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
+    for first, second in pairwise(pieces) if WILD.search(text) is not None else ():
+        if WILD.search(first) is not None:
+            own = Argument(Value(first, wild=True), start, end)
+            judge_own_program(judge, own, (Argument(Value(second), start, end),))
+    match = _SAYSO.search(text)
+    if match is not None:
+        rest = tuple(Argument(Value(one), start, end) for one in text[match.end() :].split()[:1])
+        judge_own_program(judge, Argument(Value("sayso"), start, end), rest)
+
+
+def judge_process(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge the process that a signal is sent to, by name, pattern or number."""
+    text = value.text
+    if text is None:
+        judge.doubt("which process it ends is not known", value.start, value.end)
+        return
+    number = text.lstrip("-")
+    if _NAMED.search(text):
+        bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
+    elif number.isdigit() and _is_own_process(number):
+        bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
+
+
+def _is_own_process(number: str) -> bool:
+    """Return whether the process of this number is one of Sayso's; -1 and 0 are everybody's."""
+    if int(number) in (0, 1):
+        return True
+    try:
+        return b"sayso" in Path(f"/proc/{int(number)}/cmdline").read_bytes()[:4096]
+    except OSError:
+        return False

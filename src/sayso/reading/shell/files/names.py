@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.secrets_below import find_secret, fits_secret, holds_link_to_secret, holds_secrets
-from sayso.reading.shell.files.tracked import find_tracked_secret
+from sayso.reading.shell.files.deep import find_tracked_secret
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import ref_may_begin_with_dash, value_of_word

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 
 import msgspec
 
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
-from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.budget import follow_links, list_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import expand_home
 from sayso.reading.secrets_below import leads_to_secret
@@ -76,20 +75,14 @@ def _names_fitting(judge: Judge, fixed: str, name: str, where: CallFolders) -> l
     folder = join_path(where.folder, expand_home(fixed, where.home))
     if judge.changes.may_include(folder):
         return None
-    fits = re.compile(fnmatch.translate(name)).match
-    found: list[str] = []
     try:
-        with os.scandir(folder) as entries:
-            for count, entry in enumerate(entries):
-                if count > _MAX_ENTRIES or len(found) > _MAX_NAMES:
-                    return None
-                if entry.name[0] != "." and fits(entry.name):
-                    found.append(entry.name)
+        entries = list_folder(folder, _MAX_ENTRIES)
     except FileNotFoundError:
         return []
     except OSError:
         return None
-    return found
+    found = [one.name for one in entries if one.name[0] != "." and fnmatch.fnmatchcase(one.name, name)]
+    return found if len(entries) <= _MAX_ENTRIES and len(found) <= _MAX_NAMES else None
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
@@ -104,29 +97,16 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders, *,
     if is_secret(pattern) or ".." in name:
         return True
     folder = join_path(where.folder, expand_home(fixed, where.home))
-    if "/" in name:
-        parts = [part for part in name.replace("[^", "[!").split("/") if part]
-        return _finds_secret(folder, parts, opens=opens)
-    try:
-        with os.scandir(folder) as entries:
-            for count, entry in enumerate(entries):
-                if count > _MAX_ENTRIES:
-                    return True
-                if entry.name[0] == "." != name[:1]:
-                    continue  # a shell does not take a wildcard for the dot
-                if _is_secret(entry, opens=opens) and fnmatch.fnmatchcase(entry.name, name):
-                    return True
-    except OSError:
-        return False
-    return False
+    parts = [part for part in name.replace("[^", "[!").split("/") if part]
+    return _finds_secret(folder, parts, _MAX_DEEPER if "/" in name else _MAX_ENTRIES, opens=opens)
 
 
 def _is_secret(entry: os.DirEntry[str], *, opens: bool) -> bool:
     return is_secret(entry.path) or (opens and entry.is_symlink() and leads_to_secret(entry.path))
 
 
-def _finds_secret(folder: str, parts: list[str], *, opens: bool) -> bool:
-    """Return whether a pattern of several names fits a secret, or there is more than is looked at."""
+def _finds_secret(folder: str, parts: list[str], most: int, *, opens: bool) -> bool:
+    """Return whether a pattern of these names fits a secret, or there is more than is looked at."""
     waiting, seen = [(folder, 0)], 0
     while waiting:
         here, place = waiting.pop()
@@ -134,15 +114,15 @@ def _finds_secret(folder: str, parts: list[str], *, opens: bool) -> bool:
         if wanted == "**" and not last:
             waiting.append((here, place + 1))
         try:
-            entries = list(os.scandir(here))
+            entries = list_folder(here, most)
         except OSError:
             continue
         seen += 1 + len(entries)
-        if seen > _MAX_DEEPER:
+        if seen > most:
             return True
         for entry in entries:
             if entry.name[0] == "." != wanted[:1] or not fnmatch.fnmatchcase(entry.name, wanted):
-                continue
+                continue  # a shell does not take a wildcard for the dot
             if last and _is_secret(entry, opens=opens):
                 return True
             if not last and _is_folder(entry, through_links=wanted != "**"):

@@ -16,16 +16,13 @@ _TOKEN = lazy_pattern(
     r"""|(?P<operator>\|&|\|\||&&|[<>=!+\-*/%^]=|\+\+|--|\*\*=?|!~|[-+*%^~!<>|?:,(){}\[\]=$@/])""",
     re.VERBOSE | re.DOTALL,
 )
-_RUNS = frozenset(
-    {"system", "getline", "close", "fflush", "extension", "eval", "ENVIRON", "PROCINFO", "ARGV", "ARGC"}
-)
+_REGEX = lazy_pattern(r"(?P<regex>/(?:\\.|\[\^?+\]?+(?:\\.|[^\]\n\\])*+\]|[^\n/\\\[])*+/)", re.DOTALL)
+_RUNS = frozenset({"system", "getline", "extension", "eval", "ENVIRON", "PROCINFO", "ARGV", "ARGC"})
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout"})
 _BEFORE_REGEX = frozenset("(,{}!~&|;=<>?:+-*%^[") | {"&&", "||", "!~", "~", "return", "print", "in", "", "=="}
 
 
-def judge_awk(  # noqa: C901 - one branch for each thing that awk can do
-    judge: Judge, program: str, at: Argument, invocation: Invocation
-) -> None:
+def judge_awk(judge: Judge, program: str, at: Argument, invocation: Invocation) -> None:
     """Judge an awk program."""
     tokens = _tokens(program)
     if tokens is None:
@@ -33,49 +30,42 @@ def judge_awk(  # noqa: C901 - one branch for each thing that awk can do
         return
     printing, depth, opened = False, 0, 0
     for index, (kind, text) in enumerate(tokens):
-        if kind == "name" and text in _RUNS and text not in ("close", "fflush"):
-            judge.doubt(
-                f"its awk program uses {text}, which can run programs or show secrets", at.start, at.end
-            )
-            return
-        if text == "@":
-            judge.doubt("its awk program loads others, or calls what a value names", at.start, at.end)
+        why = _why_risky(kind, text)
+        if why is not None:
+            judge.doubt(f"its awk program {why}", at.start, at.end)
             return
         if kind == "name" and text in ("print", "printf"):
             printing, opened = True, depth
-        elif text in "([{" and text:
+        elif text in ("(", "[", "{"):
             depth += 1
-        elif text in ")]}" and text:
-            depth -= 1
-            if text == "}":
-                printing = False
-        elif kind == "space" and (";" in text or "\n" in text):
-            printing = False
-        elif text in ("|", "|&"):
-            judge.doubt("its awk program runs a program through a pipe", at.start, at.end)
-            return
-        elif (
-            printing
-            and depth == opened
-            and text in (">", ">>")
-            and not _judge_output(judge, tokens, index, at, invocation)
+        elif text in (")", "]", "}"):
+            depth, printing = depth - 1, printing and text != "}"
+        elif kind == "space":
+            printing = printing and ";" not in text and "\n" not in text
+        elif (printing and depth == opened and text in (">", ">>")) and not _judge_output(
+            judge, tokens[index + 1 :], at, invocation
         ):
             return
 
 
-def _judge_output(
-    judge: Judge, tokens: list[tuple[str, str]], index: int, at: Argument, invocation: Invocation
-) -> bool:
+def _why_risky(kind: str, text: str) -> str | None:
+    """Return what a token does that is not understood."""
+    if kind == "name" and text in _RUNS:
+        return f"uses {text}, which can run programs or show secrets"
+    if text == "@":
+        return "loads others, or calls what a value names"
+    return "runs a program through a pipe" if text in ("|", "|&") else None
+
+
+def _judge_output(judge: Judge, tokens: list[tuple[str, str]], at: Argument, invocation: Invocation) -> bool:
     """`print > FILE`; False if there is nothing more to say."""
-    rest = [one for one in tokens[index + 1 :] if one[0] != "space" or ";" in one[1]]
-    target = rest[0] if rest else ("", "")
-    after = rest[1][1] if len(rest) > 1 else "}"
-    if target[0] != "string" or after[:1] not in ("}", ";", "\n"):
+    rest = [one for one in tokens if one[0] != "space" or ";" in one[1]]
+    (kind, target), (_, after) = [*rest, ("", "}"), ("", "}")][:2]
+    if kind != "string" or after[:1] not in ("}", ";", "\n"):
         judge.doubt("its awk program writes to a file that is not known", at.start, at.end)
         return False
-    name = target[1][1:-1]
-    if name not in _HARMLESS_TARGETS:
-        judge_path(judge, "files.write", Argument(Value(name), at.start, at.end), invocation.state)
+    if target[1:-1] not in _HARMLESS_TARGETS:
+        judge_path(judge, "files.write", Argument(Value(target[1:-1]), at.start, at.end), invocation.state)
     return True
 
 
@@ -84,16 +74,10 @@ def _tokens(program: str) -> list[tuple[str, str]] | None:
     found: list[tuple[str, str]] = []
     here, before = 0, ""
     while here < len(program):
-        if program[here] == "/" and (
+        is_regex = program[here] == "/" and (
             before in _BEFORE_REGEX or (before in ("}", "{", ")") and _starts(found))
-        ):
-            end = _regex_end(program, here)
-            if end is None:
-                return None
-            found.append(("regex", program[here:end]))
-            here, before = end, "regex"
-            continue
-        match = _TOKEN.match(program, here)
+        )
+        match = (_REGEX if is_regex else _TOKEN).match(program, here)
         if match is None:
             return None
         kind, text = match.lastgroup or "", match[0]
@@ -110,27 +94,3 @@ def _tokens(program: str) -> list[tuple[str, str]] | None:
 
 def _starts(found: list[tuple[str, str]]) -> bool:
     return not found or found[-1][1] in ("}", "{") or (found[-1][0] == "space" and ("\n" in found[-1][1]))
-
-
-def _regex_end(program: str, here: int) -> int | None:
-    """Just after the slash that ends a regular expression."""
-    here += 1
-    bracket = False
-    while here < len(program):
-        one = program[here]
-        if one == "\\":
-            here += 2
-            continue
-        if one == "\n":
-            return None
-        if one == "[" and not bracket:
-            bracket = True
-            here += 1 + (program[here + 1 : here + 2] == "^")
-            here += program[here : here + 1] == "]"
-            continue
-        if one == "]":
-            bracket = False
-        elif one == "/" and not bracket:
-            return here + 1
-        here += 1
-    return None

@@ -77,12 +77,7 @@ def _is_odd(text: str) -> bool:
 
 def _python_nodes(text: str) -> list[ast.AST]:
     """Return the nodes of the text, and none where it cannot be read or is too large."""
-    if (
-        len(text) > _LONGEST
-        or _ODD.search(text)
-        or _COOKIE.search(text)
-        or len(_TOKENS.findall(text)) > _MOST_TOKENS
-    ):
+    if _is_odd(text) or _COOKIE.search(text):
         return []
     try:
         return list(ast.walk(ast.parse(text, _FILE)))

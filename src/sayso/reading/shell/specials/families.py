@@ -12,7 +12,7 @@ from sayso.reading.shell.commands.usage import (
     report_problem,
 )
 from sayso.reading.shell.files.deep import secret_under
-from sayso.reading.shell.files.own_program import bar
+from sayso.reading.shell.files.guard import bar
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect

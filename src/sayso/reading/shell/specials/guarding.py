@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.own_program import bar
+from sayso.reading.shell.files.guard import bar
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import ParsedOptions

@@ -11,7 +11,7 @@ from sayso.reading.shell.commands.usage import (
     judge_option_values,
     report_problem,
 )
-from sayso.reading.shell.files.own_program import judge_own_program
+from sayso.reading.shell.files.guard import judge_own_program
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
