@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.git_refs import find_only_tree, may_name_ref_with_dash
+from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
@@ -28,7 +29,6 @@ from sayso.reading.shell.grammar.syntax import (
     Variable,
     Word,
 )
-from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 

@@ -13,8 +13,8 @@ from sayso.reading.paths.budget import current_budget, list_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import MAX_ENTRIES
+from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution, Variable, Word
-from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.value import Value
 from sayso.reading.shell.words import prints_one_word
