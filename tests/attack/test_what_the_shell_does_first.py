@@ -33,6 +33,21 @@ JOINED = (
     "echo $'a\\'\nrm -rf src\n'",
     "echo \"'\\\n\"; rm -rf src #'",
 )
+APART = (
+    "cp=ls; $\ncp notes.txt b.txt",
+    "touch=echo; $\ntouch planted",
+    'echo "$\n(rm -rf src)"',
+    "x=a; echo $\nx",
+    "test ==\ncp notes.txt b.txt",
+    "test a ==\ntouch planted",
+    "[ ==\ntouch planted",
+    "[ a ==\ntouch planted",
+    "[[ a ==\ntouch planted ]]",
+    "[[\nls ]]",
+    "[[ a =\nls ]]",
+    "echo a >\nout.txt",
+    "export\nX=1 touch planted",
+)
 AWK_AND_SED = (
     "awk '{print $1 \\\n> \"out\"}' notes.txt",
     "awk '{print $1 \\\n>> \"out\"}' notes.txt",
@@ -119,7 +134,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(home / "work", home)
 
 
-@each_row("line", (*JOINED, *AWK_AND_SED, *TESTS))
+@each_row("line", (*JOINED, *APART, *AWK_AND_SED, *TESTS))
 def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> None:
     assert reader.risk(line) is not Risk.LOW
 

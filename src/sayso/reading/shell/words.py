@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.git_refs import find_only_tree, may_name_ref_with_dash
+from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
@@ -30,7 +31,6 @@ from sayso.reading.shell.grammar.syntax import (
     Variable,
     Word,
 )
-from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 

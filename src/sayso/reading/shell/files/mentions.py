@@ -23,8 +23,8 @@ from sayso.reading.shell.files.names import prints_names, prints_words
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
 from sayso.reading.shell.grammar.braces import spread_braces
+from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution, Variable, Word
-from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState

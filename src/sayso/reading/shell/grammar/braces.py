@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from operator import itemgetter
+
+from msgspec.structs import replace
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Word
 
 MAX_WORDS = 64
+MAX_PAIRS = 8
 _RANGE = lazy_pattern(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])")
 _MAY_EXPAND = lazy_pattern(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _Marked = list[tuple[str, bool]]
@@ -17,52 +22,40 @@ def spread_braces(word: Word) -> tuple[Word, ...]:
     """The words that a shell makes of this one; an odd one if they are too many, or not all is literal."""
     if word.value is not None or "{" not in word.text:
         return (word,)
-    written = "".join(one.text for one in word.parts if isinstance(one, Literal) and not one.quoted)
+    literals = [one for one in word.parts if isinstance(one, Literal)]
+    written = "".join(one.text for one in literals if not one.quoted)
     whole = "".join(one.text if isinstance(one, Literal) else " " for one in word.parts)
     if "{" not in written or "}" not in written or _MAY_EXPAND.search(whole) is None:
         return (word,)
-    if not all(isinstance(one, Literal) for one in word.parts):
-        return (_odd(word),)
-    marked = [(letter, one.quoted) for one in word.parts if isinstance(one, Literal) for letter in one.text]
-    found = _expand(marked, 0)
-    if found is None:
-        return (_odd(word),)
-    return tuple(_word(one, word) for one in found if one)
-
-
-def _odd(word: Word) -> Word:
-    return Word(word.text, word.start, word.end, None, (Odd("braces in it are not understood"),))
-
-
-def _word(marked: _Marked, word: Word) -> Word:
-    parts: list[Literal] = []
-    for letter, quoted in marked:
-        if parts and parts[-1].quoted is quoted:
-            parts[-1] = Literal(parts[-1].text + letter, quoted)
+    found: list[_Marked] = []
+    waiting = [(0, 0, [(letter, one.quoted) for one in literals for letter in one.text])]
+    odd = len(literals) < len(word.parts)
+    while waiting and not odd:
+        depth, begin, marked = waiting.pop()
+        start, end, options = _first_pair(marked, begin)
+        if options:
+            behind = marked[end + 1 :]
+            waiting += [(depth + 1, start, marked[:start] + one + behind) for one in reversed(options)]
         else:
-            parts.append(Literal(letter, quoted))
-    return Word(word.text, word.start, word.end, None, tuple(parts))
+            found.append(marked)
+        odd = depth > MAX_PAIRS or len(found) + len(waiting) > MAX_WORDS
+    if odd:
+        return (replace(word, parts=(Odd("braces in it are not understood"),)),)
+    return tuple(replace(word, parts=_join(one)) for one in found if one)
 
 
-def _expand(marked: _Marked, depth: int) -> list[_Marked] | None:
-    """Every way to read the first pair of braces, with those after it; None if it is too much."""
-    if depth > 8:
-        return None
-    for start, one in enumerate(marked):
-        if one != ("{", False):
-            continue
-        options = _options(marked, start)
-        if options is None:
-            continue
-        inner, end = options
-        found: list[_Marked] = []
-        for each in inner:
-            more = _expand(each + marked[end + 1 :], depth + 1)
-            if more is None or len(found) + len(more) > MAX_WORDS:
-                return None
-            found += [marked[:start] + rest for rest in more]
-        return found
-    return [marked]
+def _join(marked: _Marked) -> tuple[Literal, ...]:
+    rows = groupby(marked, itemgetter(1))
+    return tuple(Literal("".join(letter for letter, _ in row), quoted) for quoted, row in rows)
+
+
+def _first_pair(marked: _Marked, begin: int) -> tuple[int, int, list[_Marked]]:
+    """Where the first pair of braces that expands begins and ends, and what may stand for it."""
+    for start in range(begin, len(marked)):
+        options = _options(marked, start) if marked[start] == ("{", False) else None
+        if options is not None:
+            return start, options[1], options[0]
+    return 0, 0, []
 
 
 def _options(marked: _Marked, start: int) -> tuple[list[_Marked], int] | None:
@@ -71,10 +64,8 @@ def _options(marked: _Marked, start: int) -> tuple[list[_Marked], int] | None:
     for here in range(start + 1, len(marked)):
         one = marked[here]
         if one == ("}", False) and depth == 0:
-            if len(pieces) > 1:
-                return pieces, here
-            ranged = _range(pieces[0])
-            return None if ranged is None else (ranged, here)
+            options = pieces if len(pieces) > 1 else _range(pieces[0])
+            return None if options is None else (options, here)
         if one == (",", False) and depth == 0:
             pieces.append([])
             continue

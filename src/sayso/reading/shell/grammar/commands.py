@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
-from sayso.reading.shell.grammar.assignments import AssignmentReader
-from sayso.reading.shell.grammar.redirections import RedirectionReader, add_redirections
+from sayso.reading.shell.grammar.clauses import ClauseReader, add_redirections
 from sayso.reading.shell.grammar.syntax import (
     Assignment,
     Command,
@@ -19,14 +19,23 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.grammar.tests import TestReader
-from sayso.reading.shell.grammar.words import REDIRECTIONS
+from sayso.reading.shell.grammar.words import NOT_UNDERSTOOD, REDIRECTIONS, WORDS
 
 _JOINERS = frozenset({";", "&&", "||", "&", "\n", ";;", ";&", ";;&"})
-_KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}"})
+_CLAUSES = ("elif_clause", "else_clause", "do_group", "case_item")
+_KEYWORDS = (
+    "if", "then", "else", "elif", "fi", "while", "until", "for", "select", "do", "done", "case", "in", "esac",
+    "{", "}", "(", ")", "|",
+)  # fmt: skip
+_ROLES = {
+    **dict.fromkeys(_KEYWORDS, "keyword"),
+    **dict.fromkeys(_CLAUSES, "clause"),
+    **dict.fromkeys(WORDS, "word"),
+}
+"""What stands in a compound command besides statements."""
 
 
-class CommandReader(AssignmentReader, RedirectionReader, TestReader):
+class CommandReader(ClauseReader):
     """Reads commands, and rows of them."""
 
     def sequence(self, nodes: list[Any], start: int, end: int) -> Sequence:
@@ -36,25 +45,19 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         joiner, first = ";", 0
         for node in nodes:
             kind = node.type
-            if joiner == ";" and kind not in _JOINERS and kind != "comment":
-                first = len(items)
-            if kind in _JOINERS:
-                if kind == "&" and items:  # the whole list, in a shell of its own
-                    behind = Sequence(((";", items[first][1]), *items[first + 1 :]))
-                    span = self.at(start), self.at(node.end_byte)
-                    items[first:] = [(items[first][0], Group(behind, True, (), *span))]
-                joiner = kind if kind in ("&&", "||") else ";"
-            elif kind == "comment":
+            if kind == "comment":
                 continue
-            elif kind == "list":
+            if kind not in _JOINERS:
+                first = len(items) if joiner == ";" else first
                 items += self.flatten(node, joiner)
-                joiner = ";"
-            else:
-                items += _row(joiner, self.command(node))
-                joiner = ";"
+            elif kind == "&" and items:  # the whole list, in a shell of its own
+                behind = Sequence(((";", items[first][1]), *items[first + 1 :]))
+                span = self.at(nodes[0].start_byte), self.at(node.end_byte)
+                items[first:] = [(items[first][0], Group(behind, True, (), *span))]
+            joiner = kind if kind in ("&&", "||") else ";"
         return Sequence(tuple(items))
 
-    def flatten(self, node: Any, joiner: str) -> list[tuple[str, Command]]:
+    def flatten(self, node: Any, joiner: str = ";") -> list[tuple[str, Command]]:
         """`a && b || c`, which the grammar nests, as a row. However long it is, nothing in it is deeper."""
         found: list[tuple[str, Command]] = []
         waiting = [node]
@@ -63,218 +66,125 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
             if one.type in ("&&", "||"):
                 joiner = one.type
             elif one.type == "list":
-                children = one.children
-                self.check_gaps(children, one.start_byte, one.end_byte)
-                waiting += reversed(children)
+                waiting += reversed(self.children(one))
             elif one.type != "comment":
-                found += _row(joiner, self.command(one))
+                (_, first), *rest = _row(self.command(one))
+                found += [(joiner, first), *rest]
         return found
 
     def command(self, node: Any) -> Command:
         """One statement of any kind."""
-        read = _COMMANDS.get(node.type)
-        if read is None:
-            raise self.fail("it uses shell grammar that is not understood", node)
-        self.enter(node)
-        found = read(self, node)
-        self.depth -= 1
-        return found
+        return self.read(node, _COMMANDS)
 
     def one(self, node: Any) -> Sequence:
         """A statement where a row of them is wanted."""
-        return Sequence(
-            tuple(self.flatten(node, ";")) if node.type == "list" else ((";", self.command(node)),)
-        )
+        return Sequence(tuple(self.flatten(node)))
 
     def simple(self, node: Any) -> Simple:
+        """A command, assignments alone, or a keyword and what follows it: `export`, `declare`, `unset` …"""
         assignments: list[Assignment] = []
         words: list[Word] = []
         redirections: list[Redirection] = []
-        children = node.children
-        start, end = node.start_byte, node.end_byte
-        self.check_gaps(children, start, end)
-        for child in children:
-            kind = child.type
-            if kind == "command_name":
-                inner = child.children
-                if len(inner) != 1:
-                    raise self.fail("its program's name is not understood", child)
-                program = self.word(inner[0])
-                words.append(Word("[", program.start, program.end, "[") if program.text == "[" else program)
-            elif kind == "variable_assignment":
-                if words:
-                    raise self.fail("an assignment stands where none is understood", child)
+        for child in [node] if node.type == "variable_assignment" else self.children(node):
+            if child.type == "variable_assignment" and not words:
                 assignments.append(self.assignment(child))
-            elif kind in REDIRECTIONS:
-                redirections.append(self.redirection(child))
+            elif child.type in REDIRECTIONS:
+                redirections += self.redirection(child)
             else:
                 words.append(self.word(child))
-        if not self.plain:
-            start, end = self.at(start), self.at(end)
-        return Simple(tuple(assignments), tuple(words), tuple(redirections), start, end)
-
-    def keyword_command(self, node: Any) -> Simple:
-        """`export`, `declare`, `unset` …: the keyword and what follows it, as plain words."""
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        words = [self.leaf_word(children[0])]
-        words += [
-            self.assigned_word(one) if one.type == "variable_assignment" else self.word(one)
-            for one in children[1:]
-        ]
-        return Simple((), tuple(words), (), *self.span(node))
+        return Simple(tuple(assignments), tuple(words), tuple(redirections), *self.span(node))
 
     def pipeline(self, node: Any) -> Command:
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        commands = [self.command(one) for one in children if one.type not in ("|", "|&", "comment")]
+        commands = [
+            self.command(one) for one in self.children(node) if one.type not in ("|", "|&", "comment")
+        ]
         return _join_by_pipes(commands, *self.span(node))
 
     def negated(self, node: Any) -> Command:
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        if len(children) != 2 or children[0].type != "!":
-            raise self.fail("it uses shell grammar that is not understood", node)
-        return self.command(children[1])
+        mark, *commands = self.children(node)
+        if mark.type != "!" or len(commands) != 1:
+            raise self.fail(NOT_UNDERSTOOD, node)
+        return self.command(commands[0])
 
     def redirected(self, node: Any) -> Command:
         """A statement with redirections. What follows a here-document's first line belongs to the list."""
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        if not children or children[0].type in REDIRECTIONS:
-            body: Command = Simple((), (), (), *self.span(node))
-            rest = children
-        else:
-            body, rest = self.command(children[0]), children[1:]
+        rest = self.children(node)
+        body: Command = Simple((), (), (), *self.span(node))
+        if rest and rest[0].type not in REDIRECTIONS:
+            body, rest = self.command(rest[0]), rest[1:]
         if any(one.type not in REDIRECTIONS for one in rest):
-            raise self.fail("it uses shell grammar that is not understood", node)
+            raise self.fail(NOT_UNDERSTOOD, node)
         after: list[tuple[str, Any]] = []
-        added = tuple(self.redirection(one, after) for one in rest)
-        added += tuple(self.redirection(one) for joiner, one in after if joiner == ">")
-        after = [one for one in after if one[0] != ">"]
+        added = tuple(each for one in rest for each in self.redirection(one, after))
         found = add_redirections(body, added, *self.span(node))
         piped = [self.command(one) for joiner, one in after if joiner == "|"]
-        if piped:
-            found = _join_by_pipes([found, *piped], *self.span(node))
+        found = _join_by_pipes([found, *piped], *self.span(node)) if piped else found
         listed = [(joiner, self.command(one)) for joiner, one in after if joiner != "|"]
         return Sequence(((";", found), *listed)) if listed else found
 
     def group(self, node: Any) -> Group:
-        children = node.children
-        first, last = children[0], children[-1]
+        first, *inner, last = node.children
         if (first.type, last.type) not in (("{", "}"), ("(", ")")):
-            return self.arithmetic_command(node)  # type: ignore[return-value]
-        body = self.sequence(children[1:-1], first.end_byte, last.start_byte)
+            raise self.fail("an arithmetic command can run others", node)
+        body = self.sequence(inner, first.end_byte, last.start_byte)
         return Group(body, first.type == "(", (), *self.span(node))
 
-    def arithmetic_command(self, node: Any) -> Compound:
-        raise self.fail("an arithmetic command can run others", node)
+    def compound(self, node: Any) -> Compound:
+        """`if`, `while`, `until`, `for`, `select`, `case`: rows of statements that may run, and words."""
+        found = self.inside(node)
+        words = [one for one in found if isinstance(one, Word)]
+        kind = (
+            node.type.removesuffix("_statement")
+            if node.type in ("for_statement", "case_statement")
+            else node.type
+        )
+        name = words.pop(0).text if kind == "for" else None
+        bodies = tuple(one for one in found if isinstance(one, Sequence))
+        return Compound(kind, bodies, tuple(words), name, (), *self.span(node))
 
-    def if_or_loop(self, node: Any) -> Compound:
-        """`if` with its branches, `while`, `until`: each a row of statements that may run."""
-        bodies = self.blocks(node)
-        return Compound(node.type, tuple(bodies), (), None, (), *self.span(node))
-
-    def blocks(self, node: Any) -> list[Sequence]:
-        """The statements of a node between its keywords, one block a keyword."""
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        found: list[Sequence] = []
-        block: list[Any] = []
-        for one in children:
-            if one.type in _KEYWORDS:
-                if block:
-                    found.append(self.block(block))
-                block = []
-            elif one.type in ("elif_clause", "else_clause", "do_group"):
-                if block:
-                    found.append(self.block(block))
-                block = []
-                self.enter(one)
-                found += self.blocks(one)
-                self.depth -= 1
-            else:
-                block.append(one)
-        if block:
-            found.append(self.block(block))
+    def inside(self, node: Any) -> list[Sequence | Word]:
+        """The words and the statements of a node between its keywords."""
+        found: list[Sequence | Word] = []
+        for role, row in groupby(self.children(node), lambda one: _ROLES.get(one.type, "statement")):
+            nodes = list(row)
+            if role == "word":
+                patterns = [one for one in nodes if one.type == "extglob_pattern" and not one.children]
+                plain = patterns if node.type == "case_item" else []
+                found += [self.word(one) for one in nodes if one not in plain]
+            elif role == "clause":
+                found += [each for one in nodes for each in self.read(one, _INNER)]
+            elif role == "statement" and any(one.type not in _JOINERS for one in nodes):
+                found.append(self.sequence(nodes, nodes[0].start_byte, nodes[-1].end_byte))
         return found
 
-    def block(self, nodes: list[Any]) -> Sequence:
-        return self.sequence(nodes, nodes[0].start_byte, nodes[-1].end_byte)
-
-    def loop_over(self, node: Any) -> Compound:
-        """`for name in words; do …; done`."""
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        if len(children) < 3 or children[1].type != "variable_name":
-            raise self.fail("it uses shell grammar that is not understood", node)
-        words: list[Word] = []
-        bodies: list[Sequence] = []
-        for one in children[2:]:
-            if one.type in ("in", ";", "\n"):
-                continue
-            if one.type in ("do_group", "compound_statement"):
-                bodies += self.blocks(one)
-            else:
-                words.append(self.word(one))
-        name = self.text(children[1].start_byte, children[1].end_byte)
-        return Compound("for", tuple(bodies), tuple(words), name, (), *self.span(node))
-
-    def case(self, node: Any) -> Compound:
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        words: list[Word] = []
-        bodies: list[Sequence] = []
-        for one in children:
-            if one.type == "case_item":
-                bodies += self.case_item(one, words)
-            elif one.type not in ("case", "in", "esac", ";", "\n"):
-                words.append(self.word(one))
-        return Compound("case", tuple(bodies), tuple(words), None, (), *self.span(node))
-
-    def case_item(self, node: Any, words: list[Word]) -> list[Sequence]:
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        closing = next((i for i, one in enumerate(children) if one.type == ")"), None)
-        if closing is None:
-            raise self.fail("it uses shell grammar that is not understood", node)
-        for one in children[:closing]:
-            if one.type == "extglob_pattern" and not one.children:
-                continue
-            if one.type not in ("|", "("):
-                words.append(self.word(one))
-        rest = children[closing + 1 :]
-        return [self.block(rest)] if rest else []
-
     def function(self, node: Any) -> Function:
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
-        named = [one for one in children if one.is_named]
+        named = [one for one in self.children(node) if one.is_named]
         if len(named) != 2 or named[0].type != "word":
             raise self.fail("a function is not understood", node)
         name = self.text(named[0].start_byte, named[0].end_byte)
         return Function(name, self.one(named[1]), *self.span(node))
 
 
+_INNER = dict.fromkeys(_CLAUSES, CommandReader.inside)
 _COMMANDS: dict[str, Callable[[CommandReader, Any], Command]] = {
     "command": CommandReader.simple,
-    "variable_assignment": CommandReader.assignments_alone,
-    "variable_assignments": CommandReader.assignments_alone,
-    "declaration_command": CommandReader.keyword_command,
-    "unset_command": CommandReader.keyword_command,
+    "variable_assignment": CommandReader.simple,
+    "variable_assignments": CommandReader.simple,
+    "declaration_command": CommandReader.simple,
+    "unset_command": CommandReader.simple,
     "pipeline": CommandReader.pipeline,
     "negated_command": CommandReader.negated,
     "redirected_statement": CommandReader.redirected,
     "subshell": CommandReader.group,
     "compound_statement": CommandReader.group,
-    "if_statement": CommandReader.if_or_loop,
-    "while_statement": CommandReader.if_or_loop,
-    "until_statement": CommandReader.if_or_loop,
-    "for_statement": CommandReader.loop_over,
-    "case_statement": CommandReader.case,
+    "if_statement": CommandReader.compound,
+    "while_statement": CommandReader.compound,
+    "until_statement": CommandReader.compound,
+    "for_statement": CommandReader.compound,
+    "case_statement": CommandReader.compound,
     "test_command": CommandReader.test,
     "function_definition": CommandReader.function,
-    "list": lambda reader, node: Sequence(tuple(reader.flatten(node, ";"))),
+    "list": CommandReader.one,
 }
 CommandReader.commands = frozenset(_COMMANDS)
 
@@ -287,9 +197,9 @@ def _join_by_pipes(commands: list[Command], start: int, end: int) -> Command:
     items: list[tuple[str, Command]] = []
     joiner, joined = ";", list[Command]()
     for one in commands:
-        row = one.items if isinstance(one, Sequence) else ((";", one),)
-        joined.append(row[0][1])
-        for behind, each in row[1:]:
+        (_, first), *rest = _row(one)
+        joined.append(first)
+        for behind, each in rest:
             items.append((joiner, _one_or_pipeline(joined, start, end)))
             joiner, joined = behind, [each]
     items.append((joiner, _one_or_pipeline(joined, start, end)))
@@ -302,8 +212,6 @@ def _one_or_pipeline(commands: list[Command], start: int, end: int) -> Command:
     return Pipeline(tuple(row), start, end) if len(row) > 1 else row[0]
 
 
-def _row(joiner: str, command: Command) -> tuple[tuple[str, Command], ...]:
+def _row(command: Command) -> tuple[tuple[str, Command], ...]:
     """A command where a row of them is wanted: what turns out to be several joins the row."""
-    if not isinstance(command, Sequence) or not command.items:
-        return ((joiner, command),)
-    return ((joiner, command.items[0][1]), *command.items[1:])
+    return command.items if isinstance(command, Sequence) and command.items else ((";", command),)

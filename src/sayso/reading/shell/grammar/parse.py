@@ -14,7 +14,6 @@ from typing import Any
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.commands import CommandReader
-from sayso.reading.shell.grammar.nodes import has_gap
 from sayso.reading.shell.grammar.syntax import CannotTell, Sequence
 
 MAX_LENGTH = 10_000
@@ -47,10 +46,7 @@ def _read(line: str) -> Sequence:
     root = open_parser().parse(_BRACKET.sub(b":", source)).root_node
     if root.has_error:
         raise CannotTell("it cannot be parsed", 0, len(line))
-    start, end = root.start_byte, root.end_byte
-    if has_gap(reader.text(0, start)) or has_gap(reader.text(end, len(source))):
-        raise CannotTell("a part of it was not read", 0, len(line))
-    return reader.sequence(root.children, start, end)
+    return reader.sequence(root.children, 0, len(source))
 
 
 def open_parser() -> Any:

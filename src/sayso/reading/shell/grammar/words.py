@@ -1,14 +1,15 @@
-"""Words: their parts, as the grammar of tree-sitter-bash tells them apart."""
+"""Words: their parts, as the grammar of tree-sitter-bash tells them apart, and that nothing goes unread."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.escapes import read_ansi, unescape, unescape_in_quotes
-from sayso.reading.shell.grammar.nodes import WORDS, SyntaxNodeReader, named_children
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
     Literal,
@@ -20,64 +21,123 @@ from sayso.reading.shell.grammar.syntax import (
     Word,
 )
 
+MAX_DEPTH = 40
+REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_ENDS_WITH_WORD = frozenset({"command_name", "variable_assignment", "file_redirect", "herestring_redirect"})
+_BLANK = lazy_pattern(r"[ \t\n]*")
 _PLAIN = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+")
 """A word that is its own value: nothing in it means anything to a shell."""
-_NAME = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
+_NAME = lazy_pattern(r"\$\{([A-Za-z_]\w*|0|BASH_SOURCE(?=\[0\]\}))(?:\[0\])?\}", re.ASCII)
 EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!-])")
 """What a shell would expand, in text of which the grammar says that it is literal."""
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w./*?+|,:=@%\[\]-]+\$?", re.ASCII)
 _RUNS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[(\[]|\$\{[^}]*[`(\[@!:=]|[<>]\()")
 """What runs commands or computes, in text of which the grammar says that it is a word or a pattern."""
-REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_HARMLESS_ARITHMETIC = lazy_pattern(r"\$(?:\(\(|\[)[\d\s+*/%()<>=!&|^~?:,-]*(?:\)\)|\])")
+_EXPANSIONS = (
+    (lazy_pattern(r"^\$\{!"), "it expands the variable that another one names"),
+    (lazy_pattern(r"(?<!\[)@|@(?!\])"), "it may expand a value once more"),
+    (
+        lazy_pattern(r"^\$\{\w+(?:\[[@*]\])?:(?![-+?=])(?!\s*-?\d+(?::\s*-?\d+)?\})"),
+        "where it cuts is computed, and that can run commands",
+    ),
+    (
+        lazy_pattern(r"^\$\{\w+:?=|\[(?![@*]\])"),
+        "it sets a variable, or computes an element, while it is expanded",
+    ),
+)
+"""What is wrong with `${…}`: the first that fits."""
+NOT_UNDERSTOOD = "it uses shell grammar that is not understood"
+_Read = TypeVar("_Read")
 
 
-class WordReader(SyntaxNodeReader):
-    """Reads words. Commands inside them are read by `sequence`, which the reader of commands has."""
+class WordReader:
+    """Reads the nodes of one line that are words. Offsets are of bytes until a span is told.
+
+    Commands inside them are read by `sequence`, which the reader of commands has.
+    """
+
+    def __init__(self, line: str) -> None:
+        self.source = line.encode()
+        self.line = line
+        self.plain = len(self.source) == len(line)
+        self.depth = 0
 
     def sequence(self, nodes: list[Any], start: int, end: int) -> Sequence:
         """Statements and what stands between them."""
         raise NotImplementedError
 
-    def leaf_word(self, node: Any) -> Word:
-        written = self.text(node.start_byte, node.end_byte)
-        return Word(written, *self.span(node), written)
+    def text(self, start: int, end: int) -> str:
+        return self.line[start:end] if self.plain else self.source[start:end].decode()
+
+    def at(self, offset: int) -> int:
+        return offset if self.plain else len(self.source[:offset].decode())
+
+    def span(self, node: Any) -> tuple[int, int]:
+        start, end = node.start_byte, node.end_byte
+        return (start, end) if self.plain else (self.at(start), self.at(end))
+
+    def fail(self, why: str, node: Any) -> CannotTell:
+        return CannotTell(why, *self.span(node))
+
+    def read(self, node: Any, readers: Mapping[str, Callable[[Any, Any], _Read]]) -> _Read:
+        """Read a node by its kind. One that has no reader is not understood."""
+        if node.type not in readers:
+            raise self.fail(NOT_UNDERSTOOD, node)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.fail("it is too long or too deeply nested to be read", node)
+        found = readers[node.type](self, node)
+        self.depth -= 1
+        return found
+
+    def children(self, node: Any) -> list[Any]:
+        """The nodes of a node that has nothing but these."""
+        children: list[Any] = node.children
+        self.check_gaps(children, node.start_byte, node.end_byte)
+        return children
+
+    def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
+        """Between nodes, and before and after them, stands nothing but white space."""
+        here, before = start, None
+        for node in nodes:
+            first, last = node.start_byte, node.end_byte
+            if before is not None and first == before.end_byte and _touch(before.type, node.type):
+                raise self.fail("where one word ends and the next begins is not sure", node)
+            before = node
+            if first > here:
+                self.check_blank(here, first)
+                if node.type in _SAME_LINE and b"\n" in self.source[here:first]:
+                    raise self.fail("a line ends where the grammar goes on", node)
+            here = max(here, last)
+        self.check_blank(here, end)
+
+    def check_blank(self, start: int, end: int) -> None:
+        """Check that nothing but white space stands here."""
+        if self.source[start:end] != b" " and _BLANK.fullmatch(self.text(start, end)) is None:
+            raise CannotTell("a part of it was not read", self.at(start), self.at(end))
 
     def word(self, node: Any) -> Word:
         """A word of any kind, with its value where that is plain."""
-        start, end = node.start_byte, node.end_byte
-        written = self.text(start, end)
-        if not self.plain:
-            start, end = self.at(start), self.at(end)
-        if _PLAIN.fullmatch(written):
+        written = self.text(node.start_byte, node.end_byte)
+        start, end = self.span(node)
+        if _PLAIN.fullmatch(written) or (written == "[" and node.type == "command_name"):
             return Word(written, start, end, written)
         parts = self.parts(node)
-        if len(parts) == 1 and isinstance(parts[0], Literal) and parts[0].quoted:
-            return Word(written, start, end, parts[0].text, parts)
-        return Word(written, start, end, None, parts)
+        alone = parts[0] if len(parts) == 1 else None
+        value = alone.text if isinstance(alone, Literal) and alone.quoted else None
+        return Word(written, start, end, value, parts)
 
     def parts(self, node: Any) -> tuple[Part, ...]:
-        kind = node.type
-        if kind == "concatenation":
-            children = node.children
-            here = node.start_byte
-            found: list[Part] = []
-            self.enter(node)
-            for one in children:
-                if one.start_byte != here:
-                    raise self.fail("a word is not understood", node)
-                here = one.end_byte
-                found += self.parts(one)
-            self.depth -= 1
-            if here != node.end_byte:
-                raise self.fail("a word is not understood", node)
-            return tuple(found)
-        read = _PARTS.get(kind)
-        if read is None:
-            raise self.fail("it uses shell grammar that is not understood", node)
-        self.enter(node)
-        made = read(self, node)
-        self.depth -= 1
-        return made
+        named = node.type == "command_name" and len(node.children) == 1
+        return self.read(node.children[0] if named else node, PARTS)
+
+    def concatenation(self, node: Any) -> tuple[Part, ...]:
+        children = node.children
+        starts = [*(one.start_byte for one in children), node.end_byte]
+        if starts != [node.start_byte, *(one.end_byte for one in children)]:
+            raise self.fail("a word is not understood", node)
+        return tuple(part for one in children for part in self.parts(one))
 
     def bare(self, node: Any) -> tuple[Part, ...]:
         written = self.text(node.start_byte, node.end_byte)
@@ -96,24 +156,16 @@ class WordReader(SyntaxNodeReader):
 
     def string(self, node: Any) -> tuple[Part, ...]:
         """A double-quoted string. What its named parts leave out is literal text."""
-        children = node.children
-        if children[0].type != '"' or children[-1].type != '"':
+        first, *children, last = node.children
+        inner = [one for one in children if one.type not in ("string_content", "$")]
+        if first.type != '"' or last.type != '"' or not all(one.is_named for one in inner):
             raise self.fail("a string is not understood", node)
         found: list[Part] = []
         here = node.start_byte + 1
-        for one in children[1:-1]:
-            if one.type == "string_content":
-                continue
-            if not one.is_named:
-                if one.type == "$":  # a dollar sign that begins nothing
-                    continue
-                raise self.fail("a string is not understood", one)
-            found += self.string_literal(here, one.start_byte)
+        for one in inner:
             written = self.text(one.start_byte, one.end_byte)
             blank = len(written) - len(written.lstrip(" \t\n"))
-            if blank:
-                found.append(Literal(written[:blank], quoted=True))
-            found.append(self.quoted_part(one))
+            found += [*self.string_literal(here, one.start_byte + blank), self.quoted_part(one)]
             here = one.end_byte
         found += self.string_literal(here, node.end_byte - 1)
         if all(isinstance(one, Literal) for one in found):
@@ -122,49 +174,34 @@ class WordReader(SyntaxNodeReader):
 
     def string_literal(self, start: int, end: int) -> list[Part]:
         written = self.text(start, end)
-        if not written:
-            return []
         if '"' in re.sub(r"\\.", "", written, flags=re.DOTALL) or EXPANDS.search(written):
             raise CannotTell("a string is not understood", self.at(start), self.at(end))
-        return [Literal(unescape_in_quotes(written), quoted=True)]
+        return [Literal(unescape_in_quotes(written), quoted=True)] if written else []
 
     def quoted_part(self, node: Any) -> Part:
         """A part inside double quotes: it stays one word."""
         made = self.parts(node)
         if len(made) != 1:
             raise self.fail("a string is not understood", node)
-        one = made[0]
-        if isinstance(one, Variable):
-            return Variable(one.name, quoted=True)
-        if isinstance(one, Substitution):
-            return Substitution(one.body, quoted=True, is_file=one.is_file)
-        if isinstance(one, Literal):
-            return Literal(one.text, quoted=True)
-        return one
+        return made[0] if isinstance(made[0], Odd) else replace(made[0], quoted=True)
 
     def variable(self, node: Any) -> tuple[Part, ...]:
-        named = named_children(node)
+        named = [one for one in node.children if one.is_named]
         if len(named) != 1 or named[0].type not in ("variable_name", "special_variable_name"):
             raise self.fail("a variable is not understood", node)
-        return (Variable(self.text(named[0].start_byte, named[0].end_byte)),)
+        name = self.text(named[0].start_byte, named[0].end_byte)
+        if self.text(node.start_byte, node.end_byte).lstrip(" \t\n") != f"${name}":
+            raise self.fail("a dollar sign stands apart from the name behind it", node)
+        return (Variable(name),)
 
     def expansion(self, node: Any) -> tuple[Part, ...]:
         """`${…}`: a plain name is a variable; what indirects, assigns or expands again is odd."""
-        children = node.children
         written = self.text(node.start_byte, node.end_byte).strip()
-        name = written[2:-1]
-        if _NAME.fullmatch(name) or name in ("0", "BASH_SOURCE[0]"):
-            return (Variable(name.removesuffix("[0]")),)
-        inner = tuple(self.inner_words(children[1:-1]))
-        if written.startswith("${!"):
-            return (Odd("it expands the variable that another one names", inner),)
-        if "@" in re.sub(r"\[@\]", "", written):
-            return (Odd("it may expand a value once more", inner),)
-        if re.match(r"\$\{\w+(?:\[[@*]\])?:(?![-+?=])(?!\s*-?\d+(?::\s*-?\d+)?\})", written):
-            return (Odd("where it cuts is computed, and that can run commands", inner),)
-        if re.match(r"\$\{\w+:?=", written) or "[" in written.replace("[@]", "").replace("[*]", ""):
-            return (Odd("it sets a variable, or computes an element, while it is expanded", inner),)
-        return (Odd(None, inner),)
+        name = _NAME.fullmatch(written)
+        if name is not None:
+            return (Variable(name[1]),)
+        why = next((why for pattern, why in _EXPANSIONS if pattern.search(written)), None)
+        return (Odd(why, tuple(self.inner_words(node.children[1:-1]))),)
 
     def inner_words(self, nodes: list[Any]) -> list[Word]:
         """What stands inside `${…}` that may run commands."""
@@ -175,35 +212,30 @@ class WordReader(SyntaxNodeReader):
                     raise self.fail("a pattern in it runs commands", one)
             elif one.type in WORDS:
                 found.append(self.word(one))
-            elif one.children:
+            else:
                 found += self.inner_words(one.children)
         return found
 
     def substitution(self, node: Any) -> tuple[Part, ...]:
-        children = node.children
-        first, last = children[0], children[-1]
+        first, *inner, last = node.children
         opening = self.text(first.start_byte, first.end_byte).strip()
         closing = self.text(last.start_byte, last.end_byte)
-        if (opening, closing) not in (("$(", ")"), ("`", "`"), ("<(", ")"), (">(", ")")):
+        redirects = bool(inner) and inner[0].type in REDIRECTIONS
+        if redirects or (opening, closing) not in (("$(", ")"), ("`", "`"), ("<(", ")"), (">(", ")")):
             raise self.fail("a substitution is not understood", node)
-        inner = children[1:-1]
         if opening == "`" and "\\" in self.text(first.end_byte, last.start_byte):
             raise self.fail("backslashes in backquotes are read twice", node)
-        if inner and inner[0].type in REDIRECTIONS:
-            raise self.fail("a substitution is not understood", node)
         body = self.sequence(inner, first.end_byte, last.start_byte)
         return (Substitution(body, is_file=opening in ("<(", ">(")),)
 
     def arithmetic(self, node: Any) -> tuple[Part, ...]:
         """Numbers and operators are harmless; a name's value is computed in turn, and may run commands."""
-        inner = self.text(node.start_byte, node.end_byte).strip()
-        computed = re.fullmatch(r"\$(?:\(\(|\[)[\d\s+*/%()<>=!&|^~?:,-]*(?:\)\)|\])", inner)
-        return (Odd(None if computed else "an arithmetic expression can run commands"),)
+        plain = _HARMLESS_ARITHMETIC.fullmatch(self.text(node.start_byte, node.end_byte).strip())
+        return (Odd(None if plain else "an arithmetic expression can run commands"),)
 
     def number(self, node: Any) -> tuple[Part, ...]:
-        if node.children:
-            return (Odd("a number is computed"),)
-        return (Literal(self.text(node.start_byte, node.end_byte), quoted=True),)
+        written = self.text(node.start_byte, node.end_byte)
+        return (Odd("a number is computed") if node.children else Literal(written, quoted=True),)
 
     def braces(self, node: Any) -> tuple[Part, ...]:
         return (Literal(self.text(node.start_byte, node.end_byte)),)
@@ -211,12 +243,10 @@ class WordReader(SyntaxNodeReader):
     def pattern(self, node: Any) -> tuple[Part, ...]:
         """A pattern of a test or a case: plain text that names no file; anything more is refused."""
         written = self.text(node.start_byte, node.end_byte)
-        if _PLAIN_PATTERN.fullmatch(written):
-            return (Literal(written, quoted=True),)
-        return (Odd("it uses shell grammar that is not understood"),)
+        return (Literal(written, quoted=True) if _PLAIN_PATTERN.fullmatch(written) else Odd(NOT_UNDERSTOOD),)
 
 
-_PARTS: dict[str, Callable[[WordReader, Any], tuple[Part, ...]]] = {
+PARTS: dict[str, Callable[[Any, Any], tuple[Part, ...]]] = {
     "word": WordReader.bare,
     "variable_name": WordReader.bare,
     "extglob_pattern": WordReader.pattern,
@@ -231,4 +261,18 @@ _PARTS: dict[str, Callable[[WordReader, Any], tuple[Part, ...]]] = {
     "process_substitution": WordReader.substitution,
     "arithmetic_expansion": WordReader.arithmetic,
     "brace_expression": WordReader.braces,
+    "concatenation": WordReader.concatenation,
 }
+WORDS = frozenset(PARTS)
+"""The kinds of nodes that are words, or parts of them."""
+_SAME_LINE = WORDS | REDIRECTIONS | {"test_operator"}
+"""Nodes that no shell takes for a part of what a line before them says."""
+
+
+def _touch(before: str, after: str) -> bool:
+    """Return whether these are two words for the grammar and one for a shell, where nothing is between."""
+    if after.endswith("_redirect"):
+        return before == "number"
+    if after == "comment":
+        return before not in ("\n", ";", "&", "&&", "||", "|", "(", ")", "{", ";;")
+    return after in WORDS and (before in WORDS or before in _ENDS_WITH_WORD)

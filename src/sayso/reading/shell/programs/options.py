@@ -5,6 +5,8 @@ Nothing is guessed: an option that the data does not name is a problem, and so i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from sayso.reading.shell.value import Value
@@ -61,92 +63,93 @@ class OptionTable(msgspec.Struct, frozen=True):
     wary: bool = False
 
 
+class _NotUnderstood(Exception):
+    """A sentence about an argument, and the argument."""
+
+
 def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> ParsedOptions:
     """Read the arguments of a command, its program's name not among them."""
     found: list[tuple[Option, Argument | None]] = []
     operands: list[Argument] = []
-    count, index = len(arguments), 0
-    while index < count:
-        one = arguments[index]
-        index += 1
-        value = one.value
-        text = value.text
-        if (text is None or value.wild) and _may_be_any_option(table, value):
-            return ParsedOptions((*found,), (*operands,), ("an argument of it may be any option", one))
-        if text == "--":
-            rest = arguments[index:]
-            return ParsedOptions((*found,), (*operands, *rest), None, True, rest if not operands else ())
-        if text is None or text[:1] != "-" or text == "-":
-            if table.plus and text is not None and text[:1] == "+":
-                made = table.named.get(text)
-                if made is None:
-                    return ParsedOptions((*found,), (*operands,), (f"{text} is not a known option", one))
-                found.append((made, None))
-                continue
-            if table.stops:
-                return ParsedOptions((*found,), arguments[index - 1 :], None, False, arguments[index - 1 :])
-            operands.append(one)
-            continue
-        read = _read_option(table, text, one, arguments, index)
-        if isinstance(read, str):
-            return ParsedOptions((*found,), (*operands,), (read, one))
-        found += read[0]
-        index = read[1]
-        if read[0] and read[0][-1][0].kind == "module":
-            return ParsedOptions((*found,), arguments[index:])
+    waiting = iter(arguments)
+    try:
+        for one in waiting:
+            text = one.text
+            if text is None or one.value.wild:
+                _refuse_any_option(table, one)
+            if text == "--":
+                rest = (*waiting,)
+                return ParsedOptions((*found,), (*operands, *rest), None, True, rest if not operands else ())
+            if text is not None and (text[:1] == "-" != text or (table.plus and text[:1] == "+")):
+                read = _split_word(table, text, one)
+                if read and read[-1][1] is None and read[-1][0].takes == ":" and text[0] == "-":
+                    read[-1] = read[-1][0], _take_value(table, text, one, waiting)
+                found += read
+                if read and read[-1][0].kind == "module":
+                    return ParsedOptions((*found,), (*waiting,))
+            elif table.stops:
+                rest = (one, *waiting)
+                return ParsedOptions((*found,), rest, None, False, rest)
+            else:
+                operands.append(one)
+    except _NotUnderstood as problem:
+        return ParsedOptions((*found,), (*operands,), problem.args)
     return ParsedOptions((*found,), (*operands,))
 
 
-def _may_be_any_option(table: OptionTable, value: Value) -> bool:
-    if table.tame:
-        return value.splits and value.prefix[:1] == "-"
-    return value.splits or value.may_be_option
+def _refuse_any_option(table: OptionTable, one: Argument) -> None:
+    harmless = table.tame and one.value.prefix[:1] != "-"
+    if (one.value.splits and not harmless) or (one.value.may_be_option and not table.tame):
+        raise _NotUnderstood("an argument of it may be any option", one)
 
 
-_Read = tuple[list[tuple[Option, Argument | None]], int]
+def _take_value(table: OptionTable, text: str, one: Argument, waiting: Iterator[Argument]) -> Argument:
+    """The argument behind an option that takes a value."""
+    following = next(waiting, None)
+    if following is None:
+        spelled = text if text[:2] == "--" or text in table.named else f"-{text[-1]}"
+        raise _NotUnderstood(f"{spelled} lacks its value", one)
+    if following.value.may_bring_options or (table.wary and (following.text or "")[:1] == "-"):
+        raise _NotUnderstood("what follows it may be any option", one)
+    return following
 
 
-def _read_option(
-    table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
-) -> _Read | str:
-    """One option word, with its value, and where the next word is; or what is wrong with it."""
-    read = (
-        _read_long(table, text, one, arguments, index)
-        if text[:2] == "--" or table.style == "single"
-        else _read_cluster(table, text, one, arguments, index)
-    )
-    if not isinstance(read, str) and read[1] > index:
-        value = arguments[index].value
-        if value.may_bring_options or (table.wary and (value.text or "")[:1] == "-"):
-            return "what follows it may be any option"
-    return read
-
-
-def _read_long(
-    table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
-) -> _Read | str:
+def _split_word(table: OptionTable, text: str, one: Argument) -> list[tuple[Option, Argument | None]]:
+    """The options in one word, each with the value that is joined to it: `-abc`, `-n5`, `--lines=5`, `+x`."""
     named = table.named
-    option = named.get(text)
-    value: Argument | None = None
-    if option is None:
-        name, equals, joined = text.partition("=")
+    if text in named:
+        return [(named[text], None)]
+    if table.number and text[1:].isdigit():
+        return []
+    name, equals, joined = text.partition("=")
+    if text[:2] == "--" or table.style == "single" or text[0] == "+":
         option = named.get(name) or _find_abbreviated(table, name)
-        if option is None and (before := text.find(":") + 1):
-            name, equals, joined = text[:before], ":", text[before:]
+        if option is None and ":" in text:
+            name, equals, joined = text.partition(":")
+            name += equals
             option = named.get(name)
         if option is None:
-            if table.style == "single" and table.number and text[1:].isdigit():
-                return [], index
-            return f"{name} is not a known option"
-        if equals:
-            if not option.takes:
-                return f"{name} takes no value"
-            value = Argument(Value(joined), one.start, one.end)
-    if value is None and option.takes == ":":
-        if index >= len(arguments):
-            return f"{text} lacks its value"
-        return [(option, arguments[index])], index + 1
-    return [(option, value)], index
+            raise _NotUnderstood(f"{name} is not a known option", one)
+        if equals and not option.takes:
+            raise _NotUnderstood(f"{name} takes no value", one)
+        return [(option, Argument(Value(joined), one.start, one.end) if equals else None)]
+    if len(name) > 2 and equals and name in named and named[name].takes:
+        return [(named[name], Argument(Value(joined), one.start, one.end))]
+    return _split_cluster(table, text, one)
+
+
+def _split_cluster(table: OptionTable, text: str, one: Argument) -> list[tuple[Option, Argument | None]]:
+    found: list[tuple[Option, Argument | None]] = []
+    for place, letter in enumerate(text[1:], 2):
+        option = table.named.get(f"-{letter}")
+        if option is None and table.number and letter.isdigit():
+            continue
+        if option is None:
+            raise _NotUnderstood(f"-{letter} is not a known option", one)
+        if option.takes and text[place:]:
+            return [*found, (option, Argument(Value(text[place:]), one.start, one.end))]
+        found.append((option, None))
+    return found
 
 
 def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
@@ -162,41 +165,3 @@ def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
         if key.startswith(name) and key[:2] == "--" and key[len(name)] != "-"
     }
     return fitting.pop() if len(fitting) == 1 else None
-
-
-def _read_cluster(  # noqa: C901 - the rules of getopt, in their order
-    table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
-) -> _Read | str:
-    """`-abc`, `-n5`, `-n 5`; as well as whole names with one dash that the data lists."""
-    whole = table.named.get(text)
-    if whole is not None and len(text) > 2:
-        if whole.takes == ":":
-            if index >= len(arguments):
-                return f"{text} lacks its value"
-            return [(whole, arguments[index])], index + 1
-        return [(whole, None)], index
-    if table.number and text[1:].isdigit():
-        return [], index
-    name, equals, given = text.partition("=")
-    named = table.named.get(name) if equals and len(name) > 2 else None
-    if named is not None and named.takes:
-        return [(named, Argument(Value(given), one.start, one.end))], index
-    found: list[tuple[Option, Argument | None]] = []
-    for place, letter in enumerate(text[1:], 1):
-        option = table.named.get(f"-{letter}")
-        if option is None:
-            if table.number and letter.isdigit():
-                continue
-            return f"-{letter} is not a known option"
-        joined = text[place + 1 :]
-        if not option.takes or (option.takes == "?" and not joined):
-            found.append((option, None))
-            continue
-        if joined:
-            found.append((option, Argument(Value(joined), one.start, one.end)))
-            return found, index
-        if index >= len(arguments):
-            return f"-{letter} lacks its value"
-        found.append((option, arguments[index]))
-        return found, index + 1
-    return found, index
