@@ -15,7 +15,7 @@ from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD, expand_home
 from sayso.reading.secrets_below import find_secret, fits_secret, leads_to_secret, type_as_pattern
-from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.files.paths import split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -145,7 +145,8 @@ def judge_tracked_reading(judge: Judge, paths: tuple[Argument, ...], invocation:
     for folder in invocation.state.folders:
         if folder is None:
             continue  # which repository it is, is asked by whoever judges git
-        named = [text for text in texts if text and _is_path(join_path(folder, text))]
+        places = [(text, join_path(folder, text)) for text in texts if text]
+        named = [text for text, place in places if WILD.search(place) or os.path.lexists(place)]
         secret = find_tracked_secret(folder, named, opens=False) if None not in texts else _UNTOLD
         if secret is not None:
             why = f"it shows what the repository holds, and {secret[:60]} is in it"
@@ -180,10 +181,6 @@ def _find_tree(folder: str) -> str | None:
     while here and look_at(f"{here}/.git") is None:
         here = here.rpartition("/")[0]
     return here or None
-
-
-def _is_path(text: str) -> bool:
-    return WILD.search(text) is not None or os.path.lexists(text)
 
 
 def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:

@@ -11,7 +11,6 @@ from re import Pattern
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.protected_names import MENTION
 from sayso.reading.paths.spellings import WILD
@@ -57,8 +56,7 @@ def judge_guard_mentions(
             if not piece or "://" in piece or (piece is not text and names.search(piece) is None):
                 continue
             for folder in state.folders:
-                where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
-                found = operation_at_path("files.write", piece, judge.policy, where, ())
+                found = judge.quick.operation_at("files.write", piece, folder or judge.where.folder)
                 if found.barred is not None:
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
 

@@ -20,8 +20,7 @@ from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.files.guard import GUARD, OWN
 from sayso.reading.shell.files.names import prints_names, prints_words
-from sayso.reading.shell.files.paths import judge_path
-from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
+from sayso.reading.shell.files.paths import HIDDEN_PATTERN, judge_path
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution, Variable, Word
 from sayso.reading.shell.grammar.tests import prints_number
