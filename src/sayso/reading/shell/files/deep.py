@@ -25,6 +25,7 @@ MAX_NAMED = 200
 MAX_WILD_PARTS = 2
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type", "--type-add"})
 _TYPES = frozenset({"-t", "--type"})
+_UNTOLD = "what cannot be told"
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
 
 
@@ -116,10 +117,9 @@ def secret_under(
     links: LinkUse = OPENS_LINKS,
 ) -> str | None:
     """What holds secrets below this start; None if nothing does."""
-    home = judge.where.home
     if start is None or folder is None:
-        return "what cannot be told" if hidden or folder is None else None
-    path = join_path(folder, expand_home(start, home))
+        return _UNTOLD if hidden or folder is None else None
+    path = join_path(folder, expand_home(start, judge.where.home))
     if WILD.search(path) is not None:
         return _secret_in_pattern(judge, folder, path, names, hidden=hidden, links=links)
     return _secret_below(judge, path, names, hidden=hidden, links=links)
@@ -134,9 +134,6 @@ def _secret_below(judge: Judge, path: str, names: NamesTaken, *, hidden: bool, l
         return "what programs keep for you"
     excluded = names.excluded if hidden else (".*", *names.excluded)
     return find_secret(real, excluded, opens=links.opens, follows=links.follows, included=names.included)
-
-
-_UNTOLD = "what cannot be told"
 
 
 def judge_tracked_reading(judge: Judge, paths: tuple[Argument, ...], invocation: Invocation) -> None:
@@ -160,27 +157,22 @@ def find_tracked_secret(folder: str, paths: list[str], *, opens: bool = True) ->
     To who `opens` each of them, a link to a secret is one.
     """
     try:
-        tree = _find_tree(folder)
-        noted = None if tree is None else list_tracked_secrets(follow_git_file(f"{tree}/.git"))
+        tree = follow_links(folder)
+        while tree and look_at(f"{tree}/.git") is None:
+            tree = tree.rpartition("/")[0]
+        noted = list_tracked_secrets(follow_git_file(f"{tree}/.git")) if tree else None
     except (OSError, ValueError):
         return _UNTOLD
-    if tree is None or noted is None:
+    if noted is None:
         return _UNTOLD
     below = _patterns(tree, folder, paths)
-    for is_link, name in noted:
-        if not any(fnmatch.fnmatchcase(f"{name}/", one) for one in below):
-            continue
-        if is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")):
-            return name
-    return None
-
-
-def _find_tree(folder: str) -> str | None:
-    """The folder with `.git` in it, here or above; None if there is none."""
-    here = follow_links(folder)
-    while here and look_at(f"{here}/.git") is None:
-        here = here.rpartition("/")[0]
-    return here or None
+    secrets = (
+        name
+        for is_link, name in noted
+        if any(fnmatch.fnmatchcase(f"{name}/", one) for one in below)
+        and (is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")))
+    )
+    return next(secrets, None)
 
 
 def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:

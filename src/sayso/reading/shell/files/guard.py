@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 from itertools import pairwise
 from pathlib import Path
 from re import Pattern
@@ -30,6 +29,9 @@ _FINDS_PROGRAM = lazy_pattern(
     r"|(?:find|fd|fdfind)(?=[^;|&)`]*\s[\"']?(?:[/~$]|\.\.)))(?![\w-])[^;|&)`]*sayso"
 )
 """Finds the program: `rm $(which sayso)`; or files called like it, somewhere else than here."""
+_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
+_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
+_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
 
 def finds_program(value: Value) -> bool:
@@ -110,11 +112,6 @@ def _is_elsewhere(judge: Judge, path: str) -> bool:
     above = os.path.dirname(real)  # noqa: PTH120
     there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
     return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")
-
-
-_SPLIT = re.compile(r"[\s;&|(){}`<>'\"\\,=]+")
-_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
-_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
 
 def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:
