@@ -36,7 +36,6 @@ JOINED = (
 APART = (
     "cp=ls; $\ncp notes.txt b.txt",
     "touch=echo; $\ntouch planted",
-    'echo "$\n(rm -rf src)"',
     "x=a; echo $\nx",
     "test ==\ncp notes.txt b.txt",
     "test a ==\ntouch planted",

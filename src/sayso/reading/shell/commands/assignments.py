@@ -63,12 +63,8 @@ _PAGERS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", 
 
 def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellState) -> bool:
     """`PYTHONPATH=src`: code that the workspace holds; `PAGER=cat`: no pager at all."""
-    if value is None:
-        return False
-    if name in _PAGERS:
-        return value in ("cat", "")
-    if name not in _MODULE_PATHS:
-        return False
+    if value is None or name not in _MODULE_PATHS:
+        return name in _PAGERS and value in ("cat", "")
     where = judge.where
     return all(
         folder is not None

@@ -15,8 +15,7 @@ from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.commands.scripts import judge_script, only_computes
 from sayso.reading.shell.files.guard import judge_mentioned_guard, judge_process
-from sayso.reading.shell.files.paths import judge_path, judge_path_into
-from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.files.paths import judge_path, judge_path_into, split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.languages import LANGUAGES, read_language
 from sayso.reading.shell.languages.small import judge_template
@@ -169,10 +168,9 @@ def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invoca
 def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """`if=FILE of=FILE`, as dd wants it."""
     name, equals, rest = (value.text or "").partition("=")
-    if not equals or name not in ("if", "of"):
-        return
-    inner = Argument(Value(rest), value.start, value.end)
-    judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
+    if equals and name in ("if", "of"):
+        inner = Argument(Value(rest), value.start, value.end)
+        judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
 
 
 def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:

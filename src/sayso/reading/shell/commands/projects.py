@@ -16,7 +16,6 @@ from sayso.reading.paths.places import is_secret, locate
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import join_path
 
 _ELSEWHERE = lazy_pattern(
     r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"
@@ -100,15 +99,15 @@ def _judge_place(
         fixed = re.split(r"[*?\[{]", path, maxsplit=1)[0] if value.value.wild else path
         if program.name.startswith("go ") and fixed.endswith("/..."):
             fixed = fixed.removesuffix("/...")
-        if judge.quick.find_inside(fixed or ".", folder) is not None:
-            pin_project_files(judge, join_path(folder, fixed or "."), value.start, value.end)
-            continue
-        place = locate(fixed or ".", folder=folder, workspace=judge.where.workspace, home=judge.where.home)
-        if not place.inside or place.secret:
-            why = f"{program.name} would run or go by something that is not the workspace's"
-            judge.doubt(why, value.start, value.end)
-            return
-        pin_project_files(judge, place.real or folder, value.start, value.end)
+        real, where = judge.quick.find_inside(fixed or ".", folder), judge.where
+        if real is None:
+            place = locate(fixed or ".", folder=folder, workspace=where.workspace, home=where.home)
+            if not place.inside or place.secret:
+                why = f"{program.name} would run or go by something that is not the workspace's"
+                judge.doubt(why, value.start, value.end)
+                return
+            real = place.real or folder
+        pin_project_files(judge, real, value.start, value.end)
 
 
 PROJECT_WORK = frozenset({"tests.run", "build.run", "scripts.run", "lint.run"})

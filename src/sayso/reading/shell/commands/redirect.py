@@ -14,9 +14,7 @@ _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
-def judge_redirection(  # noqa: C901 - one branch for each operator
-    judge: Judge, one: Redirection, value: Value | None, state: ShellState
-) -> Value | None:
+def judge_redirection(judge: Judge, one: Redirection, value: Value | None, state: ShellState) -> Value | None:
     """Judge a redirection to this value; return what it puts on the standard input."""
     if value is None:
         if one.operator not in ("<&-", ">&-", "<<"):
@@ -35,27 +33,18 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
         return None
     if len(spread_braces(one.target)) != 1:
         judge.doubt("a redirection goes to several files", one.start, one.end)
-    if one.operator in (">&", "<&"):
-        if value.text is not None and (value.text.isdigit() or value.text == "-"):
-            return None
-        if one.operator == "<&":
-            judge.doubt("a redirection is not understood", one.start, one.end)
-            return None
-    _judge_target(judge, one, value, state)
+    text = value.text or ""
+    if one.operator not in (">&", "<&") or not (text.isdigit() or text == "-"):
+        _judge_target(judge, one, value, state)
     reads = one.operator in ("<", "<>") and value.text != "/dev/null"
     return Value(None) if reads else None
 
 
 def _judge_target(judge: Judge, one: Redirection, value: Value, state: ShellState) -> None:
     writes = one.operator in _WRITES or one.operator == ">&"
-    if writes and value.text in _HARMLESS:
-        return
-    if value.text is None and value.prefix == "/dev/fd/":
-        return
-    argument = Argument(value, one.start, one.end)
-    if one.operator == "<":
-        judge_path(judge, "files.read", argument, state)
-    elif writes:
-        judge_path(judge, "files.write", argument, state)
-    else:
+    inner = value.text is None and value.prefix == "/dev/fd/"
+    if one.operator != "<" and not writes:
         judge.doubt("a redirection is not understood", one.start, one.end)
+    elif not inner and not (writes and value.text in _HARMLESS):
+        operation = "files.write" if writes else "files.read"
+        judge_path(judge, operation, Argument(value, one.start, one.end), state)

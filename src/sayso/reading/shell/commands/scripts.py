@@ -66,9 +66,8 @@ def only_computes(judge: Judge, language: str, text: str, folder: str) -> bool:
     """Return whether this code computes and prints and does no more. `folder` is where it finds modules."""
     if language == "node":
         return node_only_computes(text)
-    if not language.startswith("python") or not python_only_computes(text):
-        return False
-    if judge.changes.may_include(folder):
+    pure = language.startswith("python") and python_only_computes(text)
+    if not pure or judge.changes.may_include(folder):
         return False
     others = python_modules_of(text) - sys.stdlib_module_names
     try:

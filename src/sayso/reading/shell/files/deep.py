@@ -15,7 +15,7 @@ from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD, expand_home
 from sayso.reading.secrets_below import find_secret, fits_secret, leads_to_secret, type_as_pattern
-from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.files.paths import split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -25,6 +25,7 @@ MAX_NAMED = 200
 MAX_WILD_PARTS = 2
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type", "--type-add"})
 _TYPES = frozenset({"-t", "--type"})
+_UNTOLD = "what cannot be told"
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
 
 
@@ -116,10 +117,9 @@ def secret_under(
     links: LinkUse = OPENS_LINKS,
 ) -> str | None:
     """What holds secrets below this start; None if nothing does."""
-    home = judge.where.home
     if start is None or folder is None:
-        return "what cannot be told" if hidden or folder is None else None
-    path = join_path(folder, expand_home(start, home))
+        return _UNTOLD if hidden or folder is None else None
+    path = join_path(folder, expand_home(start, judge.where.home))
     if WILD.search(path) is not None:
         return _secret_in_pattern(judge, folder, path, names, hidden=hidden, links=links)
     return _secret_below(judge, path, names, hidden=hidden, links=links)
@@ -136,16 +136,14 @@ def _secret_below(judge: Judge, path: str, names: NamesTaken, *, hidden: bool, l
     return find_secret(real, excluded, opens=links.opens, follows=links.follows, included=names.included)
 
 
-_UNTOLD = "what cannot be told"
-
-
 def judge_tracked_reading(judge: Judge, paths: tuple[Argument, ...], invocation: Invocation) -> None:
     """Judge a reading of all that the repository records, or of what lies below the paths that are named."""
     texts = [one.text for one in paths]
     for folder in invocation.state.folders:
         if folder is None:
             continue  # which repository it is, is asked by whoever judges git
-        named = [text for text in texts if text and _is_path(join_path(folder, text))]
+        places = [(text, join_path(folder, text)) for text in texts if text]
+        named = [text for text, place in places if WILD.search(place) or os.path.lexists(place)]
         secret = find_tracked_secret(folder, named, opens=False) if None not in texts else _UNTOLD
         if secret is not None:
             why = f"it shows what the repository holds, and {secret[:60]} is in it"
@@ -159,31 +157,22 @@ def find_tracked_secret(folder: str, paths: list[str], *, opens: bool = True) ->
     To who `opens` each of them, a link to a secret is one.
     """
     try:
-        tree = _find_tree(folder)
-        noted = None if tree is None else list_tracked_secrets(follow_git_file(f"{tree}/.git"))
+        tree = follow_links(folder)
+        while tree and look_at(f"{tree}/.git") is None:
+            tree = tree.rpartition("/")[0]
+        noted = list_tracked_secrets(follow_git_file(f"{tree}/.git")) if tree else None
     except (OSError, ValueError):
         return _UNTOLD
-    if tree is None or noted is None:
+    if noted is None:
         return _UNTOLD
     below = _patterns(tree, folder, paths)
-    for is_link, name in noted:
-        if not any(fnmatch.fnmatchcase(f"{name}/", one) for one in below):
-            continue
-        if is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")):
-            return name
-    return None
-
-
-def _find_tree(folder: str) -> str | None:
-    """The folder with `.git` in it, here or above; None if there is none."""
-    here = follow_links(folder)
-    while here and look_at(f"{here}/.git") is None:
-        here = here.rpartition("/")[0]
-    return here or None
-
-
-def _is_path(text: str) -> bool:
-    return WILD.search(text) is not None or os.path.lexists(text)
+    secrets = (
+        name
+        for is_link, name in noted
+        if any(fnmatch.fnmatchcase(f"{name}/", one) for one in below)
+        and (is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")))
+    )
+    return next(secrets, None)
 
 
 def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 from itertools import pairwise
 from pathlib import Path
 from re import Pattern
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.protected_names import MENTION
 from sayso.reading.paths.spellings import WILD
@@ -31,6 +29,9 @@ _FINDS_PROGRAM = lazy_pattern(
     r"|(?:find|fd|fdfind)(?=[^;|&)`]*\s[\"']?(?:[/~$]|\.\.)))(?![\w-])[^;|&)`]*sayso"
 )
 """Finds the program: `rm $(which sayso)`; or files called like it, somewhere else than here."""
+_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
+_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
+_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
 
 def finds_program(value: Value) -> bool:
@@ -57,8 +58,7 @@ def judge_guard_mentions(
             if not piece or "://" in piece or (piece is not text and names.search(piece) is None):
                 continue
             for folder in state.folders:
-                where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
-                found = operation_at_path("files.write", piece, judge.policy, where, ())
+                found = judge.quick.operation_at("files.write", piece, folder or judge.where.folder)
                 if found.barred is not None:
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
 
@@ -112,11 +112,6 @@ def _is_elsewhere(judge: Judge, path: str) -> bool:
     above = os.path.dirname(real)  # noqa: PTH120
     there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
     return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")
-
-
-_SPLIT = re.compile(r"[\s;&|(){}`<>'\"\\,=]+")
-_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
-_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
 
 def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:

@@ -20,8 +20,7 @@ from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.files.guard import GUARD, OWN
 from sayso.reading.shell.files.names import prints_names, prints_words
-from sayso.reading.shell.files.paths import judge_path
-from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
+from sayso.reading.shell.files.paths import HIDDEN_PATTERN, judge_path
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import Literal, Odd, Part, Substitution, Variable, Word
@@ -36,6 +35,13 @@ from sayso.reading.shell.words import (
     value_of_word,
     words_below,
 )
+
+_PASSED_OVER = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
+_IN_QUOTES = lazy_pattern(r'"[^"]*"')
+_ONE_WORD = frozenset({"./", "rev", "0", BACKGROUND, "x"})
+"""How unknown values begin that are one word: names, revisions, numbers."""
+_PASSED_ON = frozenset({"command", "builtin", "--", "-p"})
+"""Words before the name of a builtin."""
 
 
 def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) -> Value:
@@ -103,16 +109,6 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
                 judge_path(judge, "files.list", Argument(named, word.start, word.end), state)
 
 
-_PASSED_OVER = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-
-
-_IN_QUOTES = lazy_pattern(r'"[^"]*"')
-_ONE_WORD = frozenset({"./", "rev", "0", BACKGROUND, "x"})
-"""How unknown values begin that are one word: names, revisions, numbers."""
-_PASSED_ON = frozenset({"command", "builtin", "--", "-p"})
-"""Words before the name of a builtin."""
-
-
 def names_may_split(state: ShellState) -> bool:
     """Return whether a name below the folder becomes something else when it is split; in doubt, yes."""
     return any(
@@ -166,8 +162,10 @@ def _splits(part: Part, state: ShellState) -> bool:
             return True
         if one.text is not None and not one.wild and re.search(r"[\s*?\[]", one.text):
             return True
-        dash = (one.text or one.prefix)[:1] in ("*", "?", "[", "") and _may_begin_with_dash(state)
-        if (one.wild or one.text is None) and (dash or names_may_split(state)):
+        any_start = (one.text or one.prefix)[:1] in ("*", "?", "[", "")
+        if (one.wild or one.text is None) and (
+            names_may_split(state) or (any_start and _may_begin_with_dash(state))
+        ):
             return True
     return False
 
@@ -190,10 +188,8 @@ def _find_risky_name(folder: str) -> bool:
                     return True
                 if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_OVER:
                     waiting.append(entry.path)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)
     return False
 
 

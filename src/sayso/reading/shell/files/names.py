@@ -6,6 +6,7 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut â
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.places import is_secret
 from sayso.reading.secrets_below import find_secret, fits_secret, holds_link_to_secret, holds_secrets
 from sayso.reading.shell.files.deep import find_tracked_secret
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
@@ -34,6 +35,7 @@ _GIT_WORDS = frozenset(
     }
 )
 FOLLOWS_LINKS = frozenset({"-L", "-H", "-follow", "--follow"})
+_NOT_PLAIN = FOLLOWS_LINKS | {"-printf", "-exec", "-o", "-or", "-not", "!"}
 _LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
 _GIT_HASHES = frozenset({"rev-parse", "merge-base", "rev-list"})
 _GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
@@ -66,11 +68,10 @@ def prints_words(command: Command, state: ShellState) -> bool:
 
 
 def _is_filter(command: Command) -> bool:
-    if not isinstance(command, Simple) or not command.words or command.words[0].value not in _FILTERS:
-        return False
-    return command.words[0].value not in ("grep", "egrep", "fgrep") or not any(
-        (word.value or "-o")[:1] == "-" and "o" in (word.value or "o") for word in command.words[1:]
-    )
+    words = [word.value or "-o" for word in command.words] if isinstance(command, Simple) else []
+    name = words[0] if words else ""
+    only = any(word[:1] == "-" and "o" in word for word in words[1:])  # prints a part of its input
+    return name in _FILTERS and not (only and name in ("grep", "egrep", "fgrep"))
 
 
 def _prints(command: Simple, state: ShellState) -> bool:
@@ -98,8 +99,6 @@ def _prints(command: Simple, state: ShellState) -> bool:
 
 def _is_plain_part(path: str | None, name: str) -> bool:
     """Return whether this part of a path is a name in the workspace: no secret, and not an option."""
-    from sayso.reading.paths.places import is_secret
-
     if path is None:
         return True
     folder, _, last = path.rstrip("/").rpartition("/")
@@ -135,14 +134,10 @@ def _git_prints_files(rest: list[str]) -> bool:
 
 def finds_plain(rest: list[str], state: ShellState) -> bool:
     """`find â€¦ -name PATTERN` below this folder, where the pattern fits no file there that holds secrets."""
-    from sayso.reading.paths.places import is_secret
-
     if any(one[:1] in "/~" or ".." in one for one in rest) or any(map(state.is_private, state.folders)):
         return False
-    if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
-        return False
-    at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), None)
-    if at is None or at + 1 >= len(rest) or not FOLLOWS_LINKS.isdisjoint(rest):
+    at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), len(rest))
+    if at + 1 >= len(rest) or not _NOT_PLAIN.isdisjoint(rest):
         return False
     pattern = rest[at + 1]
     starts = [one for one in rest[:at] if one[:1] not in "-(!"] or ["."]
@@ -162,11 +157,12 @@ def _tracks_nothing_secret(paths: list[str], state: ShellState) -> bool:
 
 def _nothing_secret(rest: list[str], state: ShellState) -> bool:
     """Return whether no secret lies in the folders that it looks in."""
-    starts = [one for one in rest if one[:1] != "-" and ("/" in one or one in (".", ".."))]
-    for folder in state.folders:
-        if folder is None or state.is_private(folder) or holds_secrets(folder):
-            return False
-        away = [one for one in starts if one[:1] in "/~" or ".." in one]
-        if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in away):
-            return False
-    return True
+    starts = [one for one in rest if one[:1] != "-" and ("/" in one or one == "..")]
+    away = [one for one in starts if one[:1] in "/~" or ".." in one]
+    return not any(one[:1] == "~" for one in away) and not any(
+        folder is None
+        or state.is_private(folder)
+        or holds_secrets(folder)
+        or any(holds_secrets(join_path(folder, one)) for one in away)
+        for folder in state.folders
+    )

@@ -71,13 +71,10 @@ def python_modules_of(text: str) -> frozenset[str]:
     return PYTHON_UNNAMED.union(name.partition(".")[0] for name in named)
 
 
-def _is_odd(text: str) -> bool:
-    return len(text) > _LONGEST or bool(_ODD.search(text)) or len(_TOKENS.findall(text)) > _MOST_TOKENS
-
-
 def _python_nodes(text: str) -> list[ast.AST]:
     """Return the nodes of the text, and none where it cannot be read or is too large."""
-    if _is_odd(text) or _COOKIE.search(text):
+    odd = len(text) > _LONGEST or _ODD.search(text) or _COOKIE.search(text)
+    if odd or len(_TOKENS.findall(text)) > _MOST_TOKENS:
         return []
     try:
         return list(ast.walk(ast.parse(text, _FILE)))

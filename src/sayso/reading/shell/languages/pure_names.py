@@ -149,7 +149,6 @@ NODE_VALUES = _words(
     true undefined unescape
     """
 )
-NODE_CLASSES = _words("Array Date Map Set URL URLSearchParams")
 # Members of what is no value itself: its other members lead outside.
 NODE_PLACES = {
     name: _words(members)

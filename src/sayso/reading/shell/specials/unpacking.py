@@ -21,8 +21,7 @@ from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
 from sayso.reading.shell.files.deep import MAX_WILD_PARTS
 from sayso.reading.shell.files.guard import GUARD
-from sayso.reading.shell.files.paths import judge_path
-from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.files.paths import judge_path, split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
