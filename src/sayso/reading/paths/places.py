@@ -11,17 +11,16 @@ import functools
 import itertools
 import os
 import re
-import stat
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import current_budget, follow_links, look_at, may_look
-from sayso.reading.paths.hard_links import HardLink, read_hard_link
+from sayso.reading.paths.budget import current_budget, follow_links, leads_to_itself, may_look, once_per_call
+from sayso.reading.paths.hard_links import find_hard_link
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.protected import (
     NO_MATCH,
@@ -60,25 +59,10 @@ _MACHINE_FACTS = frozenset(
 )  # fmt: skip
 """What such folders tell of the machine and of no process."""
 
-SECRET_FOLDERS = {
-    ".secrets",
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".password-store",
-    "keyrings",
-    "keychains",
-    ".thunderbird",
-    ".purple",
-    ".vnc",
-    ".oci",
-    ".jfrog",
-    ".anthropic",
-    ".huggingface",
-    "system-connections",
-}
+SECRET_FOLDERS = frozenset({
+    ".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", "keyrings", "keychains",
+    ".thunderbird", ".purple", ".vnc", ".oci", ".jfrog", ".anthropic", ".huggingface", "system-connections",
+})  # fmt: skip
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
@@ -170,14 +154,10 @@ def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace
     return _locate_once(path, folder, workspace, home)
 
 
+@once_per_call
 def _locate_once(*where: str) -> PathPlace:
     """The same path is looked at once for a call, and by its spelling alone when there are no looks left."""
-    looks = current_budget()
-    if where not in looks.seen:
-        found = _locate_by_spelling(*where) if looks.spent else _locate_text(*where)
-        looks.seen[where] = found
-    place: PathPlace = looks.seen[where]
-    return place
+    return _locate_by_spelling(*where) if current_budget().spent else _locate_text(*where)
 
 
 def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> PathPlace:
@@ -255,10 +235,10 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
     rest = written[len(fixed) :]
     guarded = _find_guards(written, real, rest, folder=folder, workspace=root, home=home)
     links = () if real == os.path.normpath(fixed) else (real + rest,)
-    if _unresolved(real) or ".." in rest.split("/"):
+    if not leads_to_itself(real) or ".." in rest.split("/"):
         return PathPlace(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
-    linked = _find_hard_link(real, (home, root))
+    linked = find_hard_link(real, (home, root), is_secret)
     if linked is not None:
         links = (*links, linked.file)
     return PathPlace(
@@ -273,18 +253,6 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         shared=linked is not None,
         library=linked is not None and linked.library,
     )
-
-
-def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
-    """The link, if this is a file with several names."""
-    try:
-        found = look_at(real)
-    except (OSError, ValueError):
-        return None
-    if found is None:
-        return None
-    several = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
-    return read_hard_link(real, found, roots, is_secret) if several else None
 
 
 def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:
@@ -331,7 +299,9 @@ def is_secret(path: str) -> bool:
         return False
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
-    if WILD.search(path) is not None and (any(map(_could_be_folder, parts)) or _could_be_file(parts[-1])):
+    if WILD.search(path) is not None and (
+        any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES)
+    ):
         return True
     if not SECRET_PAIRS.isdisjoint(itertools.pairwise(parts)):
         return True
@@ -365,24 +335,6 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
     return f"{folder}/{path}" if os.path.isabs(folder) else None  # noqa: PTH117
 
 
-def _unresolved(real: str) -> bool:
-    """Return whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
-    here = real
-    try:
-        while here != "/":
-            if stat.S_ISLNK(_mode(here)):
-                return True
-            here = here.rpartition("/")[0] or "/"
-    except OSError:  # a name longer than the system takes
-        return True
-    return False
-
-
-def _mode(path: str) -> int:
-    found = look_at(path)
-    return 0 if found is None else found.st_mode
-
-
 def _too_wide(folder: str, home: str) -> bool:
     """The root, the home folder, or a folder that the home folder lies in."""
     return _within(follow_links(home), folder) if home else folder == os.sep
@@ -393,17 +345,8 @@ def _within(path: str, folder: str) -> bool:
     return path == (folder or os.sep) or path.startswith(folder + os.sep)
 
 
-@functools.lru_cache(maxsize=1024)
-def _could_be_folder(name: str) -> bool:
-    return _could_be(name, SECRET_FOLDERS)
-
-
-@functools.lru_cache(maxsize=1024)
-def _could_be_file(name: str) -> bool:
-    return _could_be(name, SECRET_SAMPLES)
-
-
-def _could_be(name: str, secrets: Iterable[str]) -> bool:
+@functools.lru_cache(maxsize=2048)
+def _could_be(name: str, secrets: Collection[str]) -> bool:
     """Return whether a name with wildcards fits one of these; `*` alone names nothing."""
     if WILD.search(name) is None or not name.strip("*?."):
         return False

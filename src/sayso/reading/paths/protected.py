@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.budget import once_per_call
 from sayso.reading.paths.own_places import OwnKind, OwnPlaces, find_own_places, identity_of, list_opened_files
 from sayso.reading.paths.protected_names import (
     AGENTS,
@@ -67,13 +67,8 @@ def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) 
     return strictest_of((*spelled, _find_by_file(real, own, roots), _find_inside(real)))
 
 
-def own_places_of_call(home: str) -> OwnPlaces:
-    """Sayso's own places, looked up once for a call."""
-    seen = current_budget().seen
-    own: OwnPlaces | None = seen.get(("own", home))
-    if own is None:
-        own = seen["own", home] = find_own_places(home)
-    return own
+own_places_of_call = once_per_call(find_own_places)
+"""Sayso's own places, looked up once for a call."""
 
 
 def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:

@@ -12,7 +12,8 @@ from typing import Literal
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.budget import follow_links, glance_at, may_look
+from sayso.reading.paths.hard_links import has_other_names
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.urls import AROUND
 
@@ -153,14 +154,13 @@ def is_link(text: str, here: str) -> bool:
     """Return whether a file of this name is a symbolic link, lies behind one, or has other names."""
     if not text or len(text) > MAX_PATH_LENGTH or "\0" in text or not may_look(1 + text.count("/")):
         return False
-    path = text if text.startswith("/") else f"{here}/{text}"
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        found = None
-    if found is None and "/" not in text:
-        return False
+    return leads_elsewhere(text if text.startswith("/") else f"{here}/{text}")
+
+
+def leads_elsewhere(path: str) -> bool:
+    """The same of a path that was paid for."""
     with suppress(OSError, ValueError):
-        if os.path.realpath(path) != os.path.normpath(path):
+        if follow_links(path) != os.path.normpath(path):
             return True
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    found = glance_at(path)
+    return found is not None and (stat.S_ISLNK(found.st_mode) or has_other_names(found))
