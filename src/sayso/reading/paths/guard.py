@@ -30,9 +30,9 @@ from sayso.reading.paths.finding.argument_texts import (
     PathArgument,
     classify_argument,
     runs_text,
+    takes_patch,
 )
 from sayso.reading.paths.finding.git_trees import trees_reached
-from sayso.reading.paths.finding.patches import takes_patch
 from sayso.reading.paths.finding.path_arguments import collect_texts, find_paths, shorten
 from sayso.reading.paths.finding.pieces import is_ending, is_prefix
 from sayso.reading.paths.finding.targets import targets_in

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.finding.argument_texts import ArgumentText, classify_argument
-from sayso.reading.paths.finding.path_arguments import files_in_patches, holds_content, is_remote
+from sayso.reading.paths.finding.argument_texts import CONTENT, REMOTE, ArgumentText, may_be_path
+from sayso.reading.paths.finding.path_arguments import files_in_patches
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import PathPlace, locate
-from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.urls import AROUND
 
 _LOOKS_LIKE_PATH = lazy_pattern(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
@@ -64,18 +63,17 @@ def as_written_in_plans(path: object, place: PathPlace, workspace: str) -> str:
 def may_be_file(name: str, text: str, folder: str) -> bool:
     """Return whether a text under this name is spelled like a path, or is a file."""
     inner = text.strip(AROUND)
-    if len(inner) > MAX_PATH_LENGTH or "\n" in inner or is_remote(inner):
+    if not may_be_path(inner):
         return False
-    if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner)):
-        return True
-    return _is_file(inner, real_folder(folder))
+    spelled = _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner))
+    return spelled is not None or _is_file(inner, real_folder(folder))
 
 
 def _is_target(one: ArgumentText, here: str, workspace: str) -> bool:
     inner = one.text.strip(AROUND)
-    if not inner or is_remote(inner) or holds_content(one.name):
+    if not inner or REMOTE.match(inner) or CONTENT.search(one.name):
         return False
-    holds = classify_argument(one.name)
+    holds = one.holds
     if holds == "paths" and "profile" not in one.name.casefold():
         names_file = not one.key or may_be_file(one.name, inner, here)
         return names_file and not _is_own_folder(one, inner, here, workspace)
