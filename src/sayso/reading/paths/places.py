@@ -37,6 +37,7 @@ from sayso.reading.paths.spellings import (
     MAX_SPELLINGS,
     WILD,
     escape_open_brackets,
+    expand_home,
     in_system,
     is_plain,
     spellings_of_path,
@@ -148,10 +149,9 @@ class PathPlace(msgspec.Struct, frozen=True):
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
     """Locate this path from this folder, with `~`, `..` and symbolic links resolved."""
-    if not isinstance(path, str):
-        inner = [_locate_once(text, folder, workspace, home) for text in texts_in(path)]
-        return _unknown_place(inner)
-    return _locate_once(path, folder, workspace, home)
+    if isinstance(path, str):
+        return _locate_once(path, folder, workspace, home)
+    return _unknown_place([_locate_once(text, folder, workspace, home) for text in texts_in(path)])
 
 
 @once_per_call
@@ -162,15 +162,11 @@ def _locate_once(*where: str) -> PathPlace:
 
 def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> PathPlace:
     """Locate a path by its spelling, without looking at any file."""
-    written = _absolute(path, folder, home)
-    guarded = (
-        find_named(path)
-        if written is None
-        else find_spelled(os.path.normpath(written), own_places_of_call(home))
-    )
-    if not is_plain(path):
-        guarded = strictest_of((guarded, find_mentioned(path)))
-    return PathPlace(None, guarded=guarded)
+    written, also = _absolute(path, folder, home), () if is_plain(path) else (find_mentioned(path),)
+    if written is None:
+        return PathPlace(None, guarded=strictest_of((find_named(path), *also)))
+    spelled = find_spelled(os.path.normpath(written), own_places_of_call(home))
+    return PathPlace(None, guarded=strictest_of((spelled, *also)))
 
 
 def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace:
@@ -178,13 +174,9 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace
     if is_plain(path):
         return _locate_with_parts(literal, path, folder, workspace, home)
     spelled = spellings_of_path(path, folder=folder, home=home)
-    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}
-    places = [_locate_spelling(one, folder, workspace, home) for one in different.values()]
-    places += [
-        _locate_spelling(one, folder, workspace, home, wild=True)
-        for one in different.values()
-        if WILD.search(one)
-    ]
+    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}.values()
+    readings = [*((one, False) for one in different), *((one, True) for one in different if WILD.search(one))]
+    places = [_locate_spelling(one, folder, workspace, home, wild=wild) for one, wild in readings]
     if len(spelled) == MAX_SPELLINGS:
         return _unknown_place([*places, PathPlace(None, secret=True, guarded=find_mentioned(path))])
     there = literal.real is not None and os.path.lexists(literal.real)
@@ -284,12 +276,9 @@ def find_workspace(folder: str, named: str | None = None, *, home: str | None = 
     if not Path(folder).is_absolute():
         return ""
     here = Path(os.path.realpath(folder))
-    for parent in (here, *here.parents):
-        if _too_wide(str(parent), home):
-            break
-        if any((parent / mark).exists() for mark in PROJECT_MARKERS):
-            return str(parent)
-    return "" if _too_wide(str(here), home) else str(here)
+    narrow = [one for one in (here, *here.parents) if not _too_wide(str(one), home)]
+    marked = (one for one in narrow if any((one / mark).exists() for mark in PROJECT_MARKERS))
+    return str(next(marked, narrow[0] if narrow else ""))
 
 
 def is_secret(path: str) -> bool:
@@ -326,13 +315,10 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
     """The path from the root on, symbolic links not yet followed; None if that cannot be told."""
     if not isinstance(path, str) or not path.strip() or "\0" in path:
         return None
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    elif path.startswith("~"):
-        return None
-    if os.path.isabs(path):  # noqa: PTH117  asked for every path
-        return path
-    return f"{folder}/{path}" if os.path.isabs(folder) else None  # noqa: PTH117
+    path = expand_home(path, home)
+    if path[0] in "/~":
+        return path if path[0] == "/" else None
+    return f"{folder}/{path}" if folder[:1] == "/" else None
 
 
 def _too_wide(folder: str, home: str) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.git_refs import find_only_tree, may_name_ref_with_dash
+from sayso.reading.paths.git_files import find_only_tree, may_name_ref_with_dash
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -112,7 +112,7 @@ def find_paths(
     texts: Sequence[ArgumentText], *, folder: str, home: str, named: Collection[str]
 ) -> Iterator[PathArgument]:
     """Every path in these texts. `named` are the names of the tool and its operations."""
-    words = {word for name in named for word in words_in(name)}
+    words = _words_of(named)
     here = real_folder(folder)
     for one in texts:
         found = _path_alone(one, words, here)
@@ -218,9 +218,13 @@ def read_patches_in(arguments: Mapping[str, Any]) -> list[tuple[ArgumentText, Pa
     return list(read_patches(collect_texts(arguments), {"patch"}))
 
 
-def files_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[str]:
-    """Yield the files that the patches among these texts may change."""
-    yield from (one.path for one in _paths_in_patches(texts, words) if not one.lost)
+def files_in_patches(texts: Sequence[ArgumentText], named: Iterable[str]) -> Iterator[str]:
+    """Yield the files that the patches among these texts may change, given to a tool of these names."""
+    yield from (one.path for one in _paths_in_patches(texts, _words_of(named)) if not one.lost)
+
+
+def _words_of(named: Iterable[str]) -> set[str]:
+    return {word for name in named for word in words_in(name)}
 
 
 def _is_secret_file(text: str, here: str) -> bool:

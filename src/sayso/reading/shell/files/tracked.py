@@ -8,7 +8,7 @@ import os
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links, look_at
-from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
+from sayso.reading.paths.git_files import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
