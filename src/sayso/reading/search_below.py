@@ -125,8 +125,7 @@ def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, al
 
 def _find_passed_over(root: str) -> Callable[[str], bool] | None:
     """Return whether a search passes over a path: git ignores it, and does not record it all the same."""
-    from sayso.reading.paths.git_ignored import is_git_ignored
-    from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
+    from sayso.reading.paths.git_files import follow_git_file, is_git_ignored, list_tracked_secrets
 
     try:
         recorded = list_tracked_secrets(follow_git_file(f"{root}/.git"))

@@ -7,12 +7,13 @@ of high risk.
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -20,10 +21,9 @@ from sayso.core.text.patterns import lazy_pattern
 
 MAX_LOOKS = 20_000
 """Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
-_UNEVEN = lazy_pattern(r"/\.{0,2}(?:/|$)|\0")
-"""An empty name, `.`, `..` or a slash at the end; or what no path has."""
-_WINDING = lazy_pattern(r"/\.\.(?:/|$)|\0")
-_NOWHERE = ("", ".")
+_UNEVEN = lazy_pattern(r"/\.?(?:/|$)")
+"""An empty name, `.` or a slash at the end."""
+_Reader = TypeVar("_Reader", bound=Callable[..., Any])
 SeenFiles = dict[str, os.stat_result | None]
 """What is there by itself, no link followed; None: nothing."""
 
@@ -81,6 +81,19 @@ def may_look(cost: int) -> bool:
     return True
 
 
+def once_per_call(read: _Reader) -> _Reader:
+    """Keep what this function returns for the same arguments, in all that is read of one call."""
+
+    @functools.wraps(read)
+    def ask(*given: Any) -> Any:
+        seen = current_budget().seen
+        if (read, given) not in seen:
+            seen[read, given] = read(*given)
+        return seen[read, given]
+
+    return cast("_Reader", ask)
+
+
 def look_at(path: str) -> os.stat_result | None:
     """Return what is at this path itself, looked up once per call; None if nothing is."""
     files = current_budget().files
@@ -92,39 +105,41 @@ def look_at(path: str) -> os.stat_result | None:
     return files[path]
 
 
+def glance_at(path: str) -> os.stat_result | None:
+    """The same; None, too, if nobody can say."""
+    try:
+        return look_at(path)
+    except (OSError, ValueError):
+        return None
+
+
+@once_per_call
 def list_folder(folder: str, most: int) -> list[os.DirEntry[str]]:
     """Return what is in this folder, looked up once per call; of more than so many, one more."""
-    seen, named = current_budget().seen, ("entries", folder, most)
-    found: list[os.DirEntry[str]] | None = seen.get(named)
-    if found is None:
-        with os.scandir(folder) as entries:
-            found = seen[named] = list(islice(entries, most + 1))
-    return found
+    with os.scandir(folder) as entries:
+        return list(islice(entries, most + 1))
 
 
 def is_folder(path: str) -> bool:
     """Answer like `os.path.isdir`, from what was seen of the path itself where that is not a link."""
-    try:
-        found = look_at(path)
-    except (OSError, ValueError):
-        return False
-    if found is None or stat.S_ISLNK(found.st_mode):
-        return found is not None and os.path.isdir(path)  # noqa: PTH112 - a Path costs more
-    return stat.S_ISDIR(found.st_mode)
+    found = glance_at(path)
+    if found is not None and stat.S_ISLNK(found.st_mode):
+        return os.path.isdir(path)  # noqa: PTH112 - a Path costs more
+    return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def follow_links(path: str) -> str:
     """Resolve like `os.path.realpath`, looking up each name on the way once per call."""
-    if path[:1] != "/":
+    if path[:1] != "/" or "/.." in path or "\0" in path:
         return os.path.realpath(path)
     if _UNEVEN.search(path) is not None:
-        if _WINDING.search(path) is not None:
-            return os.path.realpath(path)
-        path = "/" + "/".join([name for name in path.split("/") if name not in _NOWHERE])
-        if path == "/":
-            return path
-    straight = leads_straight(path, current_budget().files, _is_link)
-    return path if straight else os.path.realpath(path)
+        path = "/" + "/".join([name for name in path.split("/") if name not in ("", ".")])
+    return path if leads_to_itself(path) else os.path.realpath(path)
+
+
+def leads_to_itself(path: str) -> bool:
+    """Return whether no name on the way from the root is a link; False if nobody can say."""
+    return leads_straight(path, current_budget().files, _is_link)
 
 
 def leads_straight(

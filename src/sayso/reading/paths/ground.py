@@ -12,7 +12,7 @@ import os
 import msgspec
 
 from sayso.core.model import Call
-from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.budget import once_per_call
 
 
 def read_ground(call: Call) -> Call:
@@ -46,13 +46,8 @@ def folder_here() -> str:
         return ""
 
 
-def folder_when_read() -> str:
-    """The same, asked once for all that is read of one call."""
-    seen = current_budget().seen
-    here: str | None = seen.get("here")
-    if here is None:
-        here = seen["here"] = folder_here()
-    return here
+folder_when_read = once_per_call(folder_here)
+"""The same, asked once for all that is read of one call."""
 
 
 def real_folder(folder: str) -> str:

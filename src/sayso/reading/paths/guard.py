@@ -30,12 +30,11 @@ from sayso.reading.paths.finding.argument_texts import (
     PathArgument,
     classify_argument,
     runs_text,
+    takes_patch,
 )
-from sayso.reading.paths.finding.git_trees import trees_reached
-from sayso.reading.paths.finding.patches import takes_patch
 from sayso.reading.paths.finding.path_arguments import collect_texts, find_paths, shorten
 from sayso.reading.paths.finding.pieces import is_ending, is_prefix
-from sayso.reading.paths.finding.targets import targets_in
+from sayso.reading.paths.finding.targets import targets_in, trees_reached
 from sayso.reading.paths.named_files import find_named_links
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import PathPlace, locate
@@ -71,11 +70,13 @@ def operation_on_guard(operation: str, place: PathPlace) -> Operation | None:
     verb, found = verb_of(operation), place.guarded
     if verb not in READ_VERBS:
         guarded = found.at or found.around
-        return None if guarded is None else bar_action(_change_action(guarded, verb), place.real)
-    look = found.at.look if found.at is not None else None
-    if look is None and verb in CONTENT_VERBS and found.around is not None:
-        look = found.around.look
-    return None if look is None else bar_action(look, place.real)
+        action = None if guarded is None else guarded.change
+        if action == "modify_audit_log" and verb in DELETE_VERBS:
+            action = "delete_audit_log"
+    else:
+        seen = (found.at, found.around if verb in CONTENT_VERBS else None)
+        action = next((one.look for one in seen if one is not None and one.look is not None), None)
+    return None if action is None else bar_action(action, place.real)
 
 
 def operation_on_guarded_path(
@@ -143,8 +144,9 @@ def follow_every_path(
         if tree.guarded is not None:
             operation = bar_action(tree.guarded.change, f"{tree.argument}: {tree.text}")
             found[operation.name] = add_evidence(operation, pieces_from_value(tree.argument, tree.text))
-    kept = (add_evidence(_raise_to_high(one), raised) for one in operations) if raised else operations
-    return PathReading((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
+    kept = (add_evidence(one.read_as(Risk.HIGH), raised) for one in operations) if raised else operations
+    targets = targets_in(texts, named, folder=call.folder, workspace=call.workspace, home=home_folder())
+    return PathReading((*kept, *found.values()), tuple(sorted(links)), targets)
 
 
 def _locate_paths(
@@ -164,15 +166,6 @@ def _locate_paths(
         yield PathArgument(next(one.argument for one in texts), _TOO_MUCH, lost=True), PathPlace(None)
 
 
-def _targets(call: Call, texts: Sequence[ArgumentText], named: Sequence[str]) -> tuple[str, ...]:
-    """The paths that a plan has to name for its consent to cover this call."""
-    if not texts:
-        return ()
-    words = {word for name in named for word in words_in(name)}
-    where = {"folder": call.folder, "workspace": call.workspace, "home": home_folder()}
-    return targets_in(texts, words, **where)
-
-
 def _only_looks(given: PathArgument, named: Sequence[str]) -> bool:
     """Return whether a tool of these names only reads this path."""
     return only_reads(named) and not given.written
@@ -188,22 +181,10 @@ def _is_doubtful(given: PathArgument, place: PathPlace, named: Sequence[str]) ->
     return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
-def _raise_to_high(operation: Operation) -> Operation:
-    return operation.read_as(Risk.HIGH)
-
-
 def bar_action(action: str, meant: str | None) -> Operation:
     """An operation of self_modification that no policy, grant or click allows, on the file that was meant."""
     return Operation(
         f"{GUARDED_DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
-    )
-
-
-def _change_action(guarded: Guarded, verb: str) -> str:
-    return (
-        "delete_audit_log"
-        if guarded.change == "modify_audit_log" and verb in DELETE_VERBS
-        else guarded.change
     )
 
 

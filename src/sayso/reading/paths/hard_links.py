@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 
 import msgspec
 
-from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.budget import glance_at, once_per_call
 
 MOST_NAMES = 20_000
 """How many names are looked at for secrets. Beyond that, nobody can say that a file is not one."""
@@ -29,75 +30,52 @@ class HardLink(msgspec.Struct, frozen=True):
     library: bool
 
 
-def read_hard_link(
-    real: str, found: os.stat_result, roots: tuple[str, str], is_secret: Callable[[str], bool]
-) -> HardLink:
-    """Look up a file with several names. Secrets are searched in home and workspace."""
-    name = f"{real} is file {found.st_dev}:{found.st_ino}"
-    secret = (found.st_dev, found.st_ino) in _SecretFiles.of(roots, is_secret)
-    return HardLink(name, secret, library=not LIBRARIES.isdisjoint(real.split("/")))
+def has_other_names(found: os.stat_result) -> bool:
+    """Return whether this is a file with several names."""
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
-class _SecretFiles:
-    """The secrets below some folders, by what the file system takes them for; looked up once for a call."""
-
-    def __init__(self, roots: tuple[str, str], is_secret: Callable[[str], bool]) -> None:
-        self._files: set[tuple[int, int]] = set()
-        self._all = True
-        for number, entry in enumerate(_entries(*roots, is_secret)):
-            if number >= MOST_NAMES:
-                self._all = False
-                return
-            if entry is None:
-                continue
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            self._files.add((found.st_dev, found.st_ino))
-
-    @classmethod
-    def of(cls, roots: tuple[str, str], is_secret: Callable[[str], bool]) -> _SecretFiles:
-        seen = current_budget().seen
-        if ("secrets", roots) not in seen:
-            seen["secrets", roots] = cls(roots, is_secret)
-        known: _SecretFiles = seen["secrets", roots]
-        return known
-
-    def __contains__(self, identity: object) -> bool:
-        return identity in self._files or not self._all
+def describe_file(real: str, found: os.stat_result) -> str:
+    """Say which file this is, whatever its names."""
+    return f"{real} is file {found.st_dev}:{found.st_ino}"
 
 
-def _entries(
-    home: str, workspace: str, is_secret: Callable[[str], bool]
-) -> Iterator[os.DirEntry[str] | None]:
+def find_hard_link(real: str, roots: tuple[str, str], is_secret: Callable[[str], bool]) -> HardLink | None:
+    """Look up a file; None unless it has several names. Secrets are searched in home and workspace."""
+    found = glance_at(real)
+    if found is None or not has_other_names(found):
+        return None
+    secrets = _identify_secrets(roots, is_secret)
+    secret = secrets is None or (found.st_dev, found.st_ino) in secrets
+    return HardLink(describe_file(real, found), secret, library=not LIBRARIES.isdisjoint(real.split("/")))
+
+
+@once_per_call
+def _identify_secrets(
+    roots: tuple[str, str], is_secret: Callable[[str], bool]
+) -> set[tuple[int, int]] | None:
+    """Return the secrets of these folders as the file system knows them; None if there is too much."""
+    identities = set()
+    for number, path in enumerate(_list_secrets(*roots, is_secret)):
+        if number >= MOST_NAMES:
+            return None
+        found = None if path is None else glance_at(path)
+        if found is not None:
+            identities.add((found.st_dev, found.st_ino))
+    return identities
+
+
+def _list_secrets(home: str, workspace: str, is_secret: Callable[[str], bool]) -> Iterator[str | None]:
     """The secrets right in the home folder and in its folders of secrets, and all of the workspace.
 
-    None for each name passed on the way.
+    None for each name passed on the way. Libraries hold no secrets of one's own.
     """
-    for entry in _scan(home):
-        if is_secret(entry.path):
-            yield from _below(entry, lambda name: True)
-    for entry in _scan(workspace):
-        yield from _below(entry, is_secret)
-
-
-def _below(entry: os.DirEntry[str], wanted: Callable[[str], bool]) -> Iterator[os.DirEntry[str] | None]:
-    """The files wanted in this folder and below it, or this file; libraries hold none of one's own."""
-    if not entry.is_dir(follow_symlinks=False):
-        yield entry if wanted(entry.path) else None
-        return
-    yield None
-    if entry.name not in LIBRARIES:
-        for inner in _scan(entry.path):
-            yield from _below(inner, wanted)
-
-
-def _scan(folder: str) -> list[os.DirEntry[str]]:
-    if not folder:
-        return []
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
+    _, folders, files = next(os.walk(home), ("", [], []))
+    yield from (path for name in files if is_secret(path := f"{home}/{name}"))
+    tops = [path for name in folders if is_secret(path := f"{home}/{name}")]
+    for top in (*(one for one in tops if not os.path.islink(one)), workspace):  # noqa: PTH114  never raises
+        for folder, inner, names in os.walk(top):
+            inner[:] = [name for name in inner if name not in LIBRARIES]
+            yield from [None] * len(inner)
+            paths = (f"{folder}/{name}" for name in names)
+            yield from (path if top != workspace or is_secret(path) else None for path in paths)

@@ -12,15 +12,15 @@ import hashlib
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.budget import glance_at, may_look
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.paths.finding.argument_texts import is_link
+from sayso.reading.paths.finding.argument_texts import is_link, leads_elsewhere
+from sayso.reading.paths.hard_links import describe_file, has_other_names
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, expand_home
 
 MAX_CONTENT = 4_000_000
@@ -39,9 +39,8 @@ _OWN_FOLDERS = lazy_pattern(r"\$(?:\{(HOME|PWD)\}|(HOME|PWD)\b)")
 
 def find_named_links(line: str, *, folder: str, home: str) -> set[str]:
     """Return where the files named in a line lead that are links, lie behind one or have other names."""
-    return {
-        _describe_link(path) for path in _find_files(line, folder, home) if _leads_elsewhere(path, folder)
-    }
+    found = _find_files(line, folder, home)
+    return {_describe_link(path) for path in found if _is_link_from(folder, path)}
 
 
 def digest_named_files(line: str, *, folder: str, home: str) -> set[str]:
@@ -58,24 +57,13 @@ def digest_content(path: str) -> str | None:
         return None
 
 
-def _leads_elsewhere(path: str, here: str) -> bool:
+def _is_link_from(here: str, path: str) -> bool:
     """Return whether a file is a link, lies behind one or has other names.
 
-    Of one in the folder here, which is a real one, only the names from there on are looked at.
+    Of one in the folder here, which is a real one, only the names from there on cost looks.
     """
-    names = path[len(here) + 1 :].split("/")
-    if not path.startswith(f"{here}/") or ".." in names:
-        return is_link(path, here)
-    last: os.stat_result | None = None
-    for name in names:
-        here = f"{here}/{name}"
-        try:
-            last = os.lstat(here)
-        except (OSError, ValueError):
-            return False
-        if stat.S_ISLNK(last.st_mode):
-            return True
-    return last is not None and stat.S_ISREG(last.st_mode) and last.st_nlink > 1
+    inside = path.startswith(f"{here}/") and "/../" not in f"{path}/"
+    return leads_elsewhere(path) if inside else is_link(path, here)
 
 
 def _find_files(line: str, here: str, home: str) -> Iterator[str]:
@@ -142,9 +130,5 @@ def _expand(path: str) -> Iterator[str]:
 def _describe_link(path: str) -> str:
     """Where it leads, and, since a file may have several names, which file that is."""
     real = os.path.realpath(path)
-    try:
-        found = os.lstat(real)
-    except (OSError, ValueError):
-        return real
-    several = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
-    return f"{real} is file {found.st_dev}:{found.st_ino}" if several else real
+    found = glance_at(real)
+    return describe_file(real, found) if found is not None and has_other_names(found) else real

@@ -11,17 +11,16 @@ import functools
 import itertools
 import os
 import re
-import stat
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import current_budget, follow_links, look_at, may_look
-from sayso.reading.paths.hard_links import HardLink, read_hard_link
+from sayso.reading.paths.budget import current_budget, follow_links, leads_to_itself, may_look, once_per_call
+from sayso.reading.paths.hard_links import find_hard_link
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.protected import (
     NO_MATCH,
@@ -38,6 +37,7 @@ from sayso.reading.paths.spellings import (
     MAX_SPELLINGS,
     WILD,
     escape_open_brackets,
+    expand_home,
     in_system,
     is_plain,
     spellings_of_path,
@@ -60,25 +60,10 @@ _MACHINE_FACTS = frozenset(
 )  # fmt: skip
 """What such folders tell of the machine and of no process."""
 
-SECRET_FOLDERS = {
-    ".secrets",
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".password-store",
-    "keyrings",
-    "keychains",
-    ".thunderbird",
-    ".purple",
-    ".vnc",
-    ".oci",
-    ".jfrog",
-    ".anthropic",
-    ".huggingface",
-    "system-connections",
-}
+SECRET_FOLDERS = frozenset({
+    ".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", "keyrings", "keychains",
+    ".thunderbird", ".purple", ".vnc", ".oci", ".jfrog", ".anthropic", ".huggingface", "system-connections",
+})  # fmt: skip
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
@@ -164,33 +149,24 @@ class PathPlace(msgspec.Struct, frozen=True):
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
     """Locate this path from this folder, with `~`, `..` and symbolic links resolved."""
-    if not isinstance(path, str):
-        inner = [_locate_once(text, folder, workspace, home) for text in texts_in(path)]
-        return _unknown_place(inner)
-    return _locate_once(path, folder, workspace, home)
+    if isinstance(path, str):
+        return _locate_once(path, folder, workspace, home)
+    return _unknown_place([_locate_once(text, folder, workspace, home) for text in texts_in(path)])
 
 
+@once_per_call
 def _locate_once(*where: str) -> PathPlace:
     """The same path is looked at once for a call, and by its spelling alone when there are no looks left."""
-    looks = current_budget()
-    if where not in looks.seen:
-        found = _locate_by_spelling(*where) if looks.spent else _locate_text(*where)
-        looks.seen[where] = found
-    place: PathPlace = looks.seen[where]
-    return place
+    return _locate_by_spelling(*where) if current_budget().spent else _locate_text(*where)
 
 
 def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> PathPlace:
     """Locate a path by its spelling, without looking at any file."""
-    written = _absolute(path, folder, home)
-    guarded = (
-        find_named(path)
-        if written is None
-        else find_spelled(os.path.normpath(written), own_places_of_call(home))
-    )
-    if not is_plain(path):
-        guarded = strictest_of((guarded, find_mentioned(path)))
-    return PathPlace(None, guarded=guarded)
+    written, also = _absolute(path, folder, home), () if is_plain(path) else (find_mentioned(path),)
+    if written is None:
+        return PathPlace(None, guarded=strictest_of((find_named(path), *also)))
+    spelled = find_spelled(os.path.normpath(written), own_places_of_call(home))
+    return PathPlace(None, guarded=strictest_of((spelled, *also)))
 
 
 def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace:
@@ -198,13 +174,9 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace
     if is_plain(path):
         return _locate_with_parts(literal, path, folder, workspace, home)
     spelled = spellings_of_path(path, folder=folder, home=home)
-    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}
-    places = [_locate_spelling(one, folder, workspace, home) for one in different.values()]
-    places += [
-        _locate_spelling(one, folder, workspace, home, wild=True)
-        for one in different.values()
-        if WILD.search(one)
-    ]
+    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}.values()
+    readings = [*((one, False) for one in different), *((one, True) for one in different if WILD.search(one))]
+    places = [_locate_spelling(one, folder, workspace, home, wild=wild) for one, wild in readings]
     if len(spelled) == MAX_SPELLINGS:
         return _unknown_place([*places, PathPlace(None, secret=True, guarded=find_mentioned(path))])
     there = literal.real is not None and os.path.lexists(literal.real)
@@ -255,10 +227,10 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
     rest = written[len(fixed) :]
     guarded = _find_guards(written, real, rest, folder=folder, workspace=root, home=home)
     links = () if real == os.path.normpath(fixed) else (real + rest,)
-    if _unresolved(real) or ".." in rest.split("/"):
+    if not leads_to_itself(real) or ".." in rest.split("/"):
         return PathPlace(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
-    linked = _find_hard_link(real, (home, root))
+    linked = find_hard_link(real, (home, root), is_secret)
     if linked is not None:
         links = (*links, linked.file)
     return PathPlace(
@@ -273,18 +245,6 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         shared=linked is not None,
         library=linked is not None and linked.library,
     )
-
-
-def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
-    """The link, if this is a file with several names."""
-    try:
-        found = look_at(real)
-    except (OSError, ValueError):
-        return None
-    if found is None:
-        return None
-    several = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
-    return read_hard_link(real, found, roots, is_secret) if several else None
 
 
 def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:
@@ -316,12 +276,9 @@ def find_workspace(folder: str, named: str | None = None, *, home: str | None = 
     if not Path(folder).is_absolute():
         return ""
     here = Path(os.path.realpath(folder))
-    for parent in (here, *here.parents):
-        if _too_wide(str(parent), home):
-            break
-        if any((parent / mark).exists() for mark in PROJECT_MARKERS):
-            return str(parent)
-    return "" if _too_wide(str(here), home) else str(here)
+    narrow = [one for one in (here, *here.parents) if not _too_wide(str(one), home)]
+    marked = (one for one in narrow if any((one / mark).exists() for mark in PROJECT_MARKERS))
+    return str(next(marked, narrow[0] if narrow else ""))
 
 
 def is_secret(path: str) -> bool:
@@ -331,7 +288,9 @@ def is_secret(path: str) -> bool:
         return False
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
-    if WILD.search(path) is not None and (any(map(_could_be_folder, parts)) or _could_be_file(parts[-1])):
+    if WILD.search(path) is not None and (
+        any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES)
+    ):
         return True
     if not SECRET_PAIRS.isdisjoint(itertools.pairwise(parts)):
         return True
@@ -356,31 +315,10 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
     """The path from the root on, symbolic links not yet followed; None if that cannot be told."""
     if not isinstance(path, str) or not path.strip() or "\0" in path:
         return None
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    elif path.startswith("~"):
-        return None
-    if os.path.isabs(path):  # noqa: PTH117  asked for every path
-        return path
-    return f"{folder}/{path}" if os.path.isabs(folder) else None  # noqa: PTH117
-
-
-def _unresolved(real: str) -> bool:
-    """Return whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
-    here = real
-    try:
-        while here != "/":
-            if stat.S_ISLNK(_mode(here)):
-                return True
-            here = here.rpartition("/")[0] or "/"
-    except OSError:  # a name longer than the system takes
-        return True
-    return False
-
-
-def _mode(path: str) -> int:
-    found = look_at(path)
-    return 0 if found is None else found.st_mode
+    path = expand_home(path, home)
+    if path[0] in "/~":
+        return path if path[0] == "/" else None
+    return f"{folder}/{path}" if folder[:1] == "/" else None
 
 
 def _too_wide(folder: str, home: str) -> bool:
@@ -393,17 +331,8 @@ def _within(path: str, folder: str) -> bool:
     return path == (folder or os.sep) or path.startswith(folder + os.sep)
 
 
-@functools.lru_cache(maxsize=1024)
-def _could_be_folder(name: str) -> bool:
-    return _could_be(name, SECRET_FOLDERS)
-
-
-@functools.lru_cache(maxsize=1024)
-def _could_be_file(name: str) -> bool:
-    return _could_be(name, SECRET_SAMPLES)
-
-
-def _could_be(name: str, secrets: Iterable[str]) -> bool:
+@functools.lru_cache(maxsize=2048)
+def _could_be(name: str, secrets: Collection[str]) -> bool:
     """Return whether a name with wildcards fits one of these; `*` alone names nothing."""
     if WILD.search(name) is None or not name.strip("*?."):
         return False

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.budget import once_per_call
 from sayso.reading.paths.own_places import OwnKind, OwnPlaces, find_own_places, identity_of, list_opened_files
 from sayso.reading.paths.protected_names import (
     AGENTS,
@@ -67,13 +67,8 @@ def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) 
     return strictest_of((*spelled, _find_by_file(real, own, roots), _find_inside(real)))
 
 
-def own_places_of_call(home: str) -> OwnPlaces:
-    """Sayso's own places, looked up once for a call."""
-    seen = current_budget().seen
-    own: OwnPlaces | None = seen.get(("own", home))
-    if own is None:
-        own = seen["own", home] = find_own_places(home)
-    return own
+own_places_of_call = once_per_call(find_own_places)
+"""Sayso's own places, looked up once for a call."""
 
 
 def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:
@@ -111,15 +106,8 @@ class CoveredPlace(msgspec.Struct, frozen=True):
 def find_covered_places(parts: Iterable[str]) -> list[CoveredPlace]:
     """The guarded and secret places of several names that could be put together from these names."""
     names = {part for part in parts if part.strip("*?.")}
-    firsts = {
-        first
-        for part in names
-        for first in (fnmatch.filter(_FIRST, escape_open_brackets(part)) if WILD.search(part) else (part,))
-    }
-    likely = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
-    found = [
-        _cover(pattern.names, names, rooted=pattern.rooted) for pattern in likely if len(pattern.names) > 1
-    ]
+    likely = {pattern for part in names for pattern in _patterns_from(part) if len(pattern.names) > 1}
+    found = [_cover(pattern.names, names, rooted=pattern.rooted) for pattern in likely]
     found += [_cover(place, names, rooted=True) for place in SECRET_PLACES]
     return [one for one in found if one is not None]
 
@@ -180,11 +168,8 @@ def _match_place(parts: list[str], place: tuple[str, ...], known: OwnKind) -> Gu
 
 def _guard_in_place(known: OwnKind, rest: list[str]) -> Guarded:
     """The config folder holds what can be read, and what cannot."""
-    if known == "config":
-        return next(guarded for name, guarded in IN_CONFIG if _is_in(rest, name))
-    if known == "data":
-        return next(guarded for name, guarded in IN_DATA if _is_in(rest, name))
-    return BY_PLACE[known]
+    inside = {"config": IN_CONFIG, "data": IN_DATA}.get(known, ((BELOW, BY_PLACE.get(known, KEYS)),))
+    return next(guarded for name, guarded in inside if _is_in(rest, name))
 
 
 def _is_in(rest: list[str], name: str) -> bool:
@@ -204,17 +189,18 @@ def _find_by_name(parts: list[str]) -> GuardMatch:
     for start, part in enumerate(parts):
         if not part.strip("*?.") and _only_wild(parts[start:]):
             break  # and so is all that follows
-        firsts = fnmatch.filter(_FIRST, escape_open_brackets(part)) if WILD.search(part) else (part,)
-        named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
-        likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
+        likely = [pattern for pattern in _patterns_from(part) if start == 0 or not pattern.rooted]
         found += [_match(parts[start:], pattern) for pattern in likely]
-    return _first_named(found)
+    first = next((one.at for one in found if one.at is not None), None)
+    return GuardMatch(first, _strictest([one.around for one in found if one.around is not None]))
 
 
-def _first_named(found: list[GuardMatch]) -> GuardMatch:
-    """The first pattern that says what it is; of a folder, the strictest of what may lie in it."""
-    at = next((one.at for one in found if one.at is not None), None)
-    return GuardMatch(at, _strictest([one.around for one in found if one.around is not None]))
+def _patterns_from(part: str) -> list[Pattern]:
+    """The patterns that a path may fit from this name of it on."""
+    if not WILD.search(part):
+        return _FIRST.get(part, [])
+    fits = fnmatch.filter(_FIRST, escape_open_brackets(part))
+    return [pattern for first in fits for pattern in _FIRST[first]]
 
 
 def _match(parts: list[str], pattern: Pattern) -> GuardMatch:
@@ -244,9 +230,7 @@ def _match_deeper(parts: list[str], names: tuple[str, ...], pattern: Pattern) ->
 
 def _alike(part: str, wanted: str) -> bool:
     """Return whether a name fits; either side may hold wildcards."""
-    if part == wanted:
-        return True
-    if _is_wild(wanted) and fnmatch.fnmatchcase(part, wanted):
+    if part == wanted or (_is_wild(wanted) and fnmatch.fnmatchcase(part, wanted)):
         return True
     if not _is_wild(part):
         return False
@@ -359,21 +343,17 @@ def _find_mounted(real: str, own: OwnPlaces) -> GuardMatch:
 
 def _find_inside(real: str) -> GuardMatch:
     """A folder with an agent's instructions or a host's settings in it."""
-    if not os.path.isdir(real):  # noqa: PTH112  Path.is_dir raises for a name that is too long
-        return NO_MATCH
-    return GuardMatch(around=find_guarded_in(real))
+    is_dir = os.path.isdir(real)  # noqa: PTH112  Path.is_dir raises for a name that is too long
+    return GuardMatch(around=find_guarded_in(real)) if is_dir else NO_MATCH
 
 
 def find_guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
     """An agent's instructions or a host's settings in this folder that a pattern of git's fits."""
-    wanted, tops = pattern.casefold(), dict[str, bool]()
+    wanted, is_there = pattern.casefold(), functools.cache(os.path.lexists)
     for name, guarded in _files_at_roots():
-        if wanted != "*" and not _fits(name.casefold(), wanted):
-            continue
-        top = name.partition("/")[0]
-        if top not in tops:
-            tops[top] = os.path.lexists(f"{folder}/{top}")
-        if tops[top] and (top == name or os.path.lexists(f"{folder}/{name}")):
+        if (wanted == "*" or _fits(name.casefold(), wanted)) and (
+            is_there(f"{folder}/{name.partition('/')[0]}") and is_there(f"{folder}/{name}")
+        ):
             return guarded
     return None
 

@@ -12,7 +12,7 @@ import functools
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote
@@ -101,9 +101,23 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _next_spellings(path: str, variables: Mapping[str, str]) -> Iterator[str]:
-    """The readings that lie one step away."""
-    for step in _STEPS:
-        yield from step(path)
+    """The readings that lie one step away, and the path itself where a step changes nothing."""
+    visible = "".join(c for c in path if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp"))
+    yield visible.strip()
+    if visible != path:
+        yield from (line.strip() for line in re.split(r"[\0\r\n\u2028\u2029]+", path))
+    yield from (path.strip(_QUOTES), re.sub(r"['\"`]", "", path))
+    yield unquote(path, errors="replace")
+    yield from (path.replace("\\", "/"), path.replace("\\", ""))
+    if is_url(path):
+        yield from _without_scheme(path)
+    yield _LINE.sub("", path)  # `a.py:12:3`, `a.py#L3` and `a.md#usage` name a place in a file
+    yield path.lstrip("@")  # `@a.py` is how chats and some programs name a file
+    yield from expand_braces(path)
+    if _hides_structure(path):
+        yield unicodedata.normalize("NFKC", path)
+    if path[:1] == "~" and path[:2] not in ("~", "~/") and "\0" not in path:  # the home folder of that user
+        yield os.path.expanduser(path)  # noqa: PTH111  Path.expanduser raises for unknown users
     if _SUBSTITUTED.search(path):
         yield _VARIABLE.sub(lambda found: _variable_value(found, variables), path)
     if _LINKS.search(path):
@@ -116,102 +130,28 @@ def _variable_value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     return variables.get(name, folded.get(name.casefold(), ""))
 
 
-def _strip_invisible(path: str) -> Iterator[str]:
-    visible = "".join(c for c in path if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp"))
-    yield visible.strip()
-    if visible != path:
-        yield from (line.strip() for line in re.split(r"[\0\r\n\u2028\u2029]+", path))
-
-
-def _strip_quotes(path: str) -> Iterator[str]:
-    yield path.strip(_QUOTES)
-    yield re.sub(r"['\"`]", "", path)
-
-
-def _decode_percents(path: str) -> Iterator[str]:
-    if _ENCODED.search(path):
-        yield unquote(path, errors="replace")
-
-
-def _turn_backslashes(path: str) -> Iterator[str]:
-    if "\\" in path:
-        yield path.replace("\\", "/")
-        yield path.replace("\\", "")
-
-
 def _without_scheme(path: str) -> Iterator[str]:
     """Yield the rest after the scheme: with and without a host, from the root and from the folder."""
-    if not is_url(path):
-        return
     rest = path.partition(":")[2]
-    yield rest
     bare = rest.lstrip("/\\")
-    yield bare
-    yield f"/{bare}"
+    yield from (rest, bare, f"/{bare}")
     if rest.startswith("//") and "/" in bare:
         yield "/" + bare.partition("/")[2]
-    for mark in "?#":
-        if mark in rest:
-            yield path.partition(mark)[0]
-
-
-def _without_line(path: str) -> Iterator[str]:
-    """`a.py:12:3`, `a.py#L3` and `a.md#usage` name a place in a file."""
-    yield _LINE.sub("", path)
-
-
-def _without_mention(path: str) -> Iterator[str]:
-    """`@a.py` is how chats and some programs name a file."""
-    if path.startswith("@"):
-        yield path.lstrip("@")
+    yield from (path.partition(mark)[0] for mark in "?#" if mark in rest)
 
 
 def expand_braces(path: str) -> Iterator[str]:
     """`{a,b}` as a shell expands it; of a range only its ends and a wildcard are looked at."""
     braces = _BRACES.search(path)
-    if braces is None:
-        return
-    parts = braces[1].split(",") if "," in braces[1] else [*braces[1].split(".."), "*"]
-    for part in parts:
-        yield path[: braces.start()] + part + path[braces.end() :]
-
-
-def _normalise_unicode(path: str) -> Iterator[str]:
-    if _hides_structure(path):
-        yield unicodedata.normalize("NFKC", path)
-
-
-def _at_home(path: str) -> Iterator[str]:
-    """`~ana/x` is in the home folder of that user, if there is one."""
-    name, slash, rest = path.partition("/")
-    if not name.startswith("~") or name == "~" or "\0" in name:
-        return
-    there = os.path.expanduser(name)  # noqa: PTH111  Path.expanduser raises for unknown users
-    if there != name:
-        yield there + slash + rest
+    if braces is not None:
+        parts = braces[1].split(",") if "," in braces[1] else [*braces[1].split(".."), "*"]
+        yield from (path[: braces.start()] + part + path[braces.end() :] for part in parts)
 
 
 def _hides_structure(path: str) -> bool:
     """Return whether another Unicode form of it has separators, dots or wildcards that it does not show."""
-    if path.isascii():
-        return False
-    return any(
-        c in _STRUCTURE for one in path if not one.isascii() for c in unicodedata.normalize("NFKC", one)
-    )
-
-
-_STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
-    _strip_invisible,
-    _strip_quotes,
-    _decode_percents,
-    _turn_backslashes,
-    _without_scheme,
-    _without_line,
-    _without_mention,
-    expand_braces,
-    _normalise_unicode,
-    _at_home,
-)
+    odd = () if path.isascii() else (one for one in path if not one.isascii())
+    return any(c in _STRUCTURE for one in odd for c in unicodedata.normalize("NFKC", one))
 
 
 def expand_home(path: str, home: str) -> str:

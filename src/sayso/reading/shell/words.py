@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
-from sayso.reading.paths.git_refs import find_only_tree, may_name_ref_with_dash
+from sayso.reading.paths.git_files import find_only_tree, may_name_ref_with_dash
 from sayso.reading.shell.grammar.clauses import prints_number
 from sayso.reading.shell.grammar.syntax import (
     Command,

@@ -1,4 +1,4 @@
-"""The texts of a call's arguments, and the paths that are found in them."""
+"""The texts of a call's arguments, which of them are patches, and the paths that are found in them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import functools
 import os
 import re
 import stat
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import may_look
+from sayso.reading.patches.lines import PatchReading
+from sayso.reading.patches.read import is_patch, read_patch, speaks_patch
+from sayso.reading.paths.budget import follow_links, glance_at, may_look
+from sayso.reading.paths.hard_links import has_other_names
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.urls import AROUND
 
@@ -29,7 +33,7 @@ _FILE_NAMES = lazy_pattern(r"path|(?<!pro)file(?!_?ur[il])|folder|dir(?:ectory)?
 _PERHAPS = lazy_pattern(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
 """Names of arguments that hold paths in some tools, and other words in others."""
 
-_OUTPUTS = lazy_pattern(
+OUTPUTS = lazy_pattern(
     r"^(?:out|output|dest|destination|dst|save|write|export|dump|report|log)(?:$|_|[A-Z]|file|path|dir)"
     r"|(?:^|_)(?:to|into|out|output)(?:_?(?:file|path|dir|folder))?$|[a-z](?:To|Into|Out|Output)(?:$|[A-Z])"
 )
@@ -46,7 +50,7 @@ _NEVER_A_PIECE = lazy_pattern(
     r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
 )
 
-_CONTENT = lazy_pattern(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
+CONTENT = lazy_pattern(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
 """Names that end so hold what is in a file, whatever else they say."""
 
 _TITLES = lazy_pattern(r"title|subject", re.IGNORECASE)
@@ -57,9 +61,18 @@ _PATTERNS = lazy_pattern(r"^(?!.*(?:includ|glob)).*(?:pattern|quer|regex)", re.I
 
 _ONE_WORD = lazy_pattern(r"[^\s/]{1,255}")
 
-_REMOTE = lazy_pattern(
+REMOTE = lazy_pattern(
     r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\\s][^/\\\s]*/?(?!.*\.\.)(?!.*[\r\n])", re.IGNORECASE | re.DOTALL
 )
+"""Addresses on the internet, as most programs read them."""
+
+_PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
+_PATCHING = {"patch", "apply", "diff"}
+"""Words for tools that take a patch, under any name."""
+_ONLY_PATCHES = lazy_pattern(r"patch|diff", re.IGNORECASE)
+"""Names of arguments that hold nothing else, if they hold lines."""
+WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
+"""Names of arguments whose text is written somewhere as it is, a patch too."""
 
 _RUN = lazy_pattern(
     r"command|cmd|script|code|^(?:line|run|exec|shell|args|argv|arguments|options|flags)s?$", re.IGNORECASE
@@ -92,7 +105,7 @@ class ArgumentText(msgspec.Struct, frozen=True):
     def is_file_name(self) -> bool:
         """Return whether its argument is for a file or folder, and not for an address or a file's content."""
         named = _FILES.search(self.name) is not None and _FILE_NAMES.search(self.name) is not None
-        return named and not _CONTENT.search(self.name)
+        return named and not CONTENT.search(self.name)
 
     @property
     def may_name_files(self) -> bool:
@@ -105,7 +118,7 @@ class ArgumentText(msgspec.Struct, frozen=True):
         inner = self.text.strip(AROUND)
         if self.holds in ("mentions", "patterns") and not _TITLES.search(self.name):
             return not _NEVER_A_PIECE.search(self.name) and _ONE_WORD.fullmatch(inner) is not None
-        return 0 < len(inner) <= MAX_PATH_LENGTH and "\n" not in inner and not _REMOTE.match(inner)
+        return inner != "" and may_be_path(inner)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -144,23 +157,41 @@ class PathArgument(msgspec.Struct, frozen=True):
     written: bool = False
 
 
-def is_for_output(name: str) -> bool:
-    """Return whether an argument of this name says where a tool writes."""
-    return _OUTPUTS.search(name) is not None
+def may_be_path(text: str) -> bool:
+    """Return whether a text is one line, not the content of a file, nor an address on the internet."""
+    return len(text) <= MAX_PATH_LENGTH and "\n" not in text and not REMOTE.match(text)
+
+
+def takes_patch(words: Collection[str], name: str = "") -> bool:
+    """Return whether a tool of these words, or an argument of this name, is given patches."""
+    return not _PATCHING.isdisjoint(words) or _PATCHES.search(name) is not None
+
+
+def read_patches(
+    texts: Sequence[ArgumentText], words: Collection[str]
+) -> Iterator[tuple[ArgumentText, PatchReading]]:
+    """Yield each text that a tool of these words may take for a patch, and what it is as one."""
+    for one in texts:
+        if takes_patch(words, one.name):
+            lines = "\n" in one.text and _ONLY_PATCHES.search(one.name)
+            wanted = lines or speaks_patch(one.text)
+        else:
+            wanted = not WRITTEN.search(one.name) and is_patch(one.text)
+        if wanted:
+            yield one, read_patch(one.text)
 
 
 def is_link(text: str, here: str) -> bool:
     """Return whether a file of this name is a symbolic link, lies behind one, or has other names."""
     if not text or len(text) > MAX_PATH_LENGTH or "\0" in text or not may_look(1 + text.count("/")):
         return False
-    path = text if text.startswith("/") else f"{here}/{text}"
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        found = None
-    if found is None and "/" not in text:
-        return False
+    return leads_elsewhere(text if text.startswith("/") else f"{here}/{text}")
+
+
+def leads_elsewhere(path: str) -> bool:
+    """The same of a path that was paid for."""
     with suppress(OSError, ValueError):
-        if os.path.realpath(path) != os.path.normpath(path):
+        if follow_links(path) != os.path.normpath(path):
             return True
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    found = glance_at(path)
+    return found is not None and (stat.S_ISLNK(found.st_mode) or has_other_names(found))

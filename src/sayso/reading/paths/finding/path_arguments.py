@@ -21,14 +21,16 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.patches.lines import PatchReading, names_in
 from sayso.reading.paths.budget import current_budget
 from sayso.reading.paths.finding.argument_texts import (
-    _CONTENT,
-    _REMOTE,
+    CONTENT,
+    OUTPUTS,
+    REMOTE,
+    WRITTEN,
     ArgumentText,
     PathArgument,
-    is_for_output,
     is_link,
+    may_be_path,
+    read_patches,
 )
-from sayso.reading.paths.finding.patches import WRITTEN, read_patches
 from sayso.reading.paths.finding.pieces import find_joined_paths
 from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import is_secret, spells_secret
@@ -71,7 +73,10 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
             one = ArgumentText(argument, name, value, group)
             yield one
             inside = (walk(inner, argument, name, group, depth + 1) for inner in _read_inside(one))
-            yield from _mark_coded(value, chain.from_iterable(inside))
+            yield from (
+                each if each.text in value else msgspec.structs.replace(each, coded=True)
+                for each in chain.from_iterable(inside)
+            )
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield ArgumentText(argument, name, str(value), group)
 
@@ -83,7 +88,7 @@ def _parse_json(one: ArgumentText) -> Any:
 
     In what is written to a file as it is, JSON stands for itself.
     """
-    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or WRITTEN.search(one.name):
+    if one.text.lstrip()[:1] not in ("[", "{") or CONTENT.search(one.name) or WRITTEN.search(one.name):
         return None
     try:
         return json.loads(one.text)
@@ -92,12 +97,6 @@ def _parse_json(one: ArgumentText) -> Any:
     except RecursionError:
         current_budget().too_deep = True
         return None
-
-
-def _mark_coded(text: str, inside: Iterable[ArgumentText]) -> Iterator[ArgumentText]:
-    """What a text stands for; what cannot be read in it is coded."""
-    for one in inside:
-        yield one if one.text in text else msgspec.structs.replace(one, coded=True)
 
 
 def _read_inside(one: ArgumentText) -> Iterator[Any]:
@@ -113,11 +112,11 @@ def find_paths(
     texts: Sequence[ArgumentText], *, folder: str, home: str, named: Collection[str]
 ) -> Iterator[PathArgument]:
     """Every path in these texts. `named` are the names of the tool and its operations."""
-    words = {word for name in named for word in words_in(name)}
+    words = _words_of(named)
     here = real_folder(folder)
     for one in texts:
         found = _path_alone(one, words, here)
-        is_output = is_for_output(one.name)
+        is_output = OUTPUTS.search(one.name) is not None
         yield from (msgspec.structs.replace(each, written=True) for each in found) if is_output else found
     yield from _paths_in_patches(texts, words)
     yield from find_joined_paths(texts, folder=folder, home=home)
@@ -131,8 +130,8 @@ def find_other_paths(
     yield from (one for one in given if one.hidden or one.argument not in read)
     for one in texts:
         mentioned = one.holds in ("mentions", "patterns")
-        if one.argument not in read and not mentioned and _may_be_path(one.text):
-            yield PathArgument(one.argument, one.text, written=is_for_output(one.name))
+        if one.argument not in read and not mentioned and may_be_path(one.text.strip()):
+            yield PathArgument(one.argument, one.text, written=OUTPUTS.search(one.name) is not None)
 
 
 def _path_alone(one: ArgumentText, words: set[str], here: str) -> Iterator[PathArgument]:
@@ -141,8 +140,8 @@ def _path_alone(one: ArgumentText, words: set[str], here: str) -> Iterator[PathA
     inner = fold_away(inner) if odd else inner
     if is_link(inner, here):
         yield PathArgument(one.argument, inner, sure=True, file=True, hidden=find_named(inner).at is None)
-    if _REMOTE.match(inner) or (
-        current_budget().spent and one.holds != "paths" and not _mentions_guard(inner)
+    if REMOTE.match(inner) or (
+        current_budget().spent and one.holds != "paths" and find_mentioned(inner).at is None
     ):
         return
     if is_odd(inner):
@@ -169,10 +168,10 @@ def _paths_by_name(
     elif holds != "anything":
         if _PLAIN.fullmatch(inner):
             yield PathArgument(one.argument, inner, file=_exists(inner, here))
-    elif find_named(inner).at is not None:
-        yield PathArgument(one.argument, inner, sure=True, file=_is_secret_file(inner, here))
-    elif _OWN.search(inner) or _PLAIN.fullmatch(inner) or _is_secret_file(inner, here):
-        yield PathArgument(one.argument, inner, file=_is_secret_file(inner, here))
+    else:
+        sure, secret = find_named(inner).at is not None, _is_secret_file(inner, here)
+        if sure or secret or _OWN.search(inner) or _PLAIN.fullmatch(inner):
+            yield PathArgument(one.argument, inner, sure=sure, file=secret)
 
 
 def _paths_in_odd_text(one: ArgumentText, inner: str, here: str) -> Iterator[PathArgument]:
@@ -182,7 +181,7 @@ def _paths_in_odd_text(one: ArgumentText, inner: str, here: str) -> Iterator[Pat
     """
     if _leads_somewhere(inner, here):
         yield PathArgument(one.argument, inner, sure=True, file=True)
-    if one.holds not in ("paths", "perhaps") or _CONTENT.search(one.name):
+    if one.holds not in ("paths", "perhaps") or CONTENT.search(one.name):
         return
     lines = list(dict.fromkeys(line.strip(AROUND) for line in (inner, *inner.splitlines())))
     short = [line for line in lines if len(line) <= MAX_PATH_LENGTH]
@@ -195,10 +194,6 @@ def _paths_in_odd_text(one: ArgumentText, inner: str, here: str) -> Iterator[Pat
 def shorten(text: str) -> str:
     """The beginning of a text that is too long to be told whole."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-
-
-def _mentions_guard(text: str) -> bool:
-    return find_mentioned(text).at is not None
 
 
 def _leads_somewhere(inner: str, here: str) -> bool:
@@ -223,19 +218,13 @@ def read_patches_in(arguments: Mapping[str, Any]) -> list[tuple[ArgumentText, Pa
     return list(read_patches(collect_texts(arguments), {"patch"}))
 
 
-def files_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[str]:
-    """Yield the files that the patches among these texts may change."""
-    yield from (one.path for one in _paths_in_patches(texts, words) if not one.lost)
+def files_in_patches(texts: Sequence[ArgumentText], named: Iterable[str]) -> Iterator[str]:
+    """Yield the files that the patches among these texts may change, given to a tool of these names."""
+    yield from (one.path for one in _paths_in_patches(texts, _words_of(named)) if not one.lost)
 
 
-def holds_content(name: str) -> bool:
-    """Return whether an argument of this name holds what is in a file."""
-    return _CONTENT.search(name) is not None
-
-
-def is_remote(text: str) -> bool:
-    """Return whether a text is an address on the internet, as most programs read it."""
-    return _REMOTE.match(text) is not None
+def _words_of(named: Iterable[str]) -> set[str]:
+    return {word for name in named for word in words_in(name)}
 
 
 def _is_secret_file(text: str, here: str) -> bool:
@@ -251,9 +240,3 @@ def _exists(text: str, here: str) -> bool:
 def _literal_part(pattern: str) -> str:
     """A pattern of paths without what follows the first wildcard in each name."""
     return "/".join(WILD.split(name, maxsplit=1)[0] for name in pattern.split("/"))
-
-
-def _may_be_path(text: str) -> bool:
-    """One line, not the content of a file, nor an address on the internet."""
-    inner = text.strip()
-    return len(inner) <= MAX_PATH_LENGTH and "\n" not in inner and not _REMOTE.match(inner)

@@ -18,11 +18,11 @@ import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.finding.argument_texts import ArgumentText, PathArgument, is_for_output, is_link
+from sayso.reading.paths.finding.argument_texts import OUTPUTS, ArgumentText, PathArgument, is_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled
-from sayso.reading.paths.spellings import expand_braces, fold_away, fold_path, in_system
+from sayso.reading.paths.spellings import expand_braces, expand_home, fold_away, fold_path, in_system
 from sayso.reading.urls import AROUND
 
 _SEVERAL = lazy_pattern(
@@ -89,7 +89,7 @@ def _is_guarded(path: str) -> bool:
 
 
 def _new_path_argument(argument: str, path: str) -> PathArgument:
-    written = is_for_output(argument)
+    written = OUTPUTS.search(argument) is not None
     return PathArgument(argument, path, sure=True, file=True, hidden=True, written=written)
 
 
@@ -121,10 +121,8 @@ def _collect_pieces(texts: Sequence[ArgumentText]) -> list[_PathPiece]:
 def _fill_template(path: str, texts: Iterable[ArgumentText]) -> Iterator[str]:
     """A template with each of the texts that its blanks name."""
     blank = _BLANKS.search(path)
-    if blank is None:
-        return
-    wanted = blank[1] or blank[2]
-    for one in texts:
+    wanted = blank and (blank[1] or blank[2])
+    for one in texts if blank else ():
         if one.is_piece and (one.name == wanted or (wanted is None and one.text != path)):
             yield _BLANKS.sub(lambda _, text=one.text: text, path)  # type: ignore[misc]
 
@@ -174,8 +172,9 @@ def _paths_on_disk(pieces: Sequence[_PathPiece], folder: str, home: str) -> Iter
     seen, own = {here, f"{here}/"}, find_own_places(home)
     for base, used in reached:
         for one in pieces:
-            joined = _join_below(base, one.path) if used else _first_path(base, one.path, home)
-            if joined is None or one in used or _clash((*used, one)):
+            first = os.path.join(base, expand_home(one.path, home))  # noqa: PTH118  it may start anywhere
+            joined = _join_below(base, one.path) if used else first
+            if not joined.startswith("/") or one in used or _clash((*used, one)):
                 continue
             if len(reached) > _MOST_FOLDERS or not may_look(_COST + joined.count("/")):
                 yield PathArgument(one.argument, one.path, lost=True)
@@ -192,15 +191,6 @@ def _paths_on_disk(pieces: Sequence[_PathPiece], folder: str, home: str) -> Iter
                 reached.append((joined, (*used, one)))
 
 
-def _first_path(base: str, path: str, home: str) -> str | None:
-    """The first piece: it may start anywhere. None if that cannot be told."""
-    if path == "~" or path.startswith("~/"):
-        return home + path[1:]
-    if path.startswith("/"):
-        return path
-    return f"{base}/{path}" if base else None
-
-
 def _join_below(base: str, path: str) -> str:
     """A later piece, below what came before it."""
     return f"{base.rstrip('/')}/{path.lstrip('/')}"
@@ -209,6 +199,5 @@ def _join_below(base: str, path: str) -> str:
 def _is_notable(path: str, own: OwnPlaces) -> bool:
     """Return whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
     plain = os.path.normpath(path)
-    if is_secret(plain) or in_system(plain) or is_link(path, "/"):
-        return True
-    return find_spelled(plain, own).at is not None
+    risky = is_secret(plain) or in_system(plain) or is_link(path, "/")
+    return risky or find_spelled(plain, own).at is not None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links, look_at
-from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
+from sayso.reading.paths.git_files import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD, expand_home
 from sayso.reading.secrets_below import find_secret, fits_secret, leads_to_secret, type_as_pattern

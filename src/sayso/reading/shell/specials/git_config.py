@@ -16,7 +16,7 @@ import stat
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.paths.git_index import find_gitlinks, follow_git_file, version_of, version_of_file
+from sayso.reading.paths.git_files import find_gitlinks, follow_git_file, version_of, version_of_file
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.programs.known import named_set
 from sayso.reading.shell.state import join_path
