@@ -22,6 +22,7 @@ from sayso.core.model import Risk
 from sayso.core.policy import Tool
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.paths.spellings import expand_home
 
 _EMPTY: tuple[object, ...] = (None, "", [], {}, ())
 _FOLDERS = frozenset(
@@ -95,11 +96,12 @@ def _changes_nothing(name: str, value: Any) -> bool:
     folded = fold_argument(name)
     if value is False:
         return _KEEPS_SAFE.fullmatch(folded) is None
-    if folded in _FOLDERS and _is_folder(value):
-        return True
-    if folded == "mode":
-        return value in _WAYS_TO_WAIT
-    return folded in _CHANGE_NOTHING and _is_plain(value)
+    waits = folded == "mode" and value in _WAYS_TO_WAIT
+    return (
+        waits
+        or (folded in _FOLDERS and _is_folder(value))
+        or (folded in _CHANGE_NOTHING and _is_plain(value))
+    )
 
 
 def _is_plain(value: object) -> bool:
@@ -113,8 +115,6 @@ def _is_folder(value: object) -> bool:
 
 def _join(where: CallFolders, path: str) -> tuple[CallFolders, ...]:
     """Where this leads for the system, and for a host that shortens `link/..` as text first."""
-    from sayso.reading.paths.spellings import expand_home
-
     joined = os.path.join(where.folder or "/", expand_home(path, where.home))  # noqa: PTH118  links stay
     folders = dict.fromkeys((os.path.normpath(joined), os.path.realpath(joined)))
     return tuple(msgspec.structs.replace(where, folder=folder) for folder in folders)

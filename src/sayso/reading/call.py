@@ -19,9 +19,9 @@ from sayso.core import words
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
-from sayso.core.policy import Policy, Tool
+from sayso.core.policy import Policy
 from sayso.reading.beside import arguments_beside
-from sayso.reading.command_lines import operations_of_line
+from sayso.reading.command_lines import find_command, operations_of_line
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
@@ -128,9 +128,9 @@ def _read_entry(
     if not entries:
         return CallReading(_operations_without_entry(tool, args, policy, where, declared))
     entry = entries[0]
-    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
-    read = operations_for(tool, args, policy, **folders)
-    command, targets = command_in(args, entry), find_declared_targets(entry, args, where)
+    read = operations_for(tool, args, policy, **msgspec.structs.asdict(where))
+    command, targets = find_command(args, entry), find_declared_targets(entry, args, where)
+    command = command if isinstance(command, str) else None
     return CallReading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
@@ -153,16 +153,6 @@ def check_command(claimed: str | None, reading: CallReading, call: Call) -> None
     holding = (name for name, value in decode_canonical(call.arguments).items() if value == claimed)
     hint = words.declare_command(call.tool, next(holding, "ARGUMENT"))
     raise MalformedRequest(words.runs_no_command(call.tool), hint=hint)
-
-
-def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:
-    """The command line that the entry says is among the arguments; None unless it is exactly one text."""
-    if entry.command_from is None:
-        return None
-    found: Any = args
-    for step in entry.command_from.removeprefix("args.").split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else None
 
 
 def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder: str) -> str | None:
@@ -197,8 +187,8 @@ def _operations_without_entry(
     """Return the declared operations. An agent's call is one as well, which nothing lists."""
     if declared.by != "agent" and declared.operations:
         return add_declared((), declared, args, policy)
-    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
-    return add_declared(operations_for(tool, args, policy, **folders), declared, args, policy)
+    read = operations_for(tool, args, policy, **msgspec.structs.asdict(where))
+    return add_declared(read, declared, args, policy)
 
 
 def arguments_beside_command(

@@ -10,10 +10,6 @@ from sayso.core.errors import PolicyError
 from sayso.core.extras import install_command
 
 
-class NotDecided(Exception):
-    """An expression that gave neither true nor false for this call."""
-
-
 @functools.lru_cache(maxsize=1024)
 def compile_expression(expression: str) -> Any:
     """The expression, ready to be evaluated. PolicyError if it does not compile or the extra is missing."""
@@ -29,15 +25,13 @@ def compile_expression(expression: str) -> Any:
         ) from error
 
 
-def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
-    """Return whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
+def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
+    """Return whether the expression is true of this call; None if it fails or gives no yes or no."""
     try:
         answer = compile_expression(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
-    except Exception as error:
-        raise NotDecided(_first_line(error)) from error
-    if not isinstance(answer, bool):
-        raise NotDecided(f"it gives {answer!r}, which is neither true nor false")
-    return answer
+    except Exception:  # noqa: BLE001  whatever the program raises, nobody can tell then
+        return None
+    return answer if isinstance(answer, bool) else None
 
 
 def _first_line(error: Exception) -> str:

@@ -29,14 +29,11 @@ _NAMED = lazy_pattern(
 
 def pieces_from_value(argument: str, value: object) -> tuple[Piece, ...]:
     """This value of an argument as a part of the call; none if it is not text, a number or a yes or no."""
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, (bool, int, float)):
-        try:
-            text = spell_exactly(encode_canonical(value))
-        except NotCanonical:
-            return ()
-    else:
+    if not isinstance(value, (str, bool, int, float)):
+        return ()
+    try:
+        text = value if isinstance(value, str) else spell_exactly(encode_canonical(value))
+    except NotCanonical:
         return ()
     return (Piece(argument, text[:MAX_PIECE_LENGTH]),) if text else ()
 

@@ -59,12 +59,13 @@ def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[
             if not isinstance(one, str) or not one:
                 continue
             url = f"http://{one}" if folded == "host" and not is_address(one) else one
-            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not _is_open(url)
+            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not is_open(url)
             if leads or _PROXY.fullmatch(folded):
                 yield name, one
 
 
-def _is_open(url: str) -> bool:
+def is_open(url: object) -> bool:
+    """Return whether this is the address of something public."""
     found = read_url(url)
     return found is not None and found.open
 
@@ -82,7 +83,8 @@ def read_url(url: object) -> UrlTarget | None:
     if scheme == "file":
         local = parts.netloc in ("", "localhost")
         return UrlTarget(scheme, "", unquote(parts.path), False) if local else None
-    host = _normalise_host(parts.hostname or "")
+    named = parts.hostname or ""
+    host = named.partition("%")[0] if ":" in named else normalise_host(unquote(named))
     public = host != "" and port != 0 and "@" not in parts.netloc and not _near(host)
     return UrlTarget(scheme, host, parts.path, public and scheme in ("http", "https"))
 
@@ -92,12 +94,10 @@ def _odd(url: str) -> bool:
     return any(c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url)
 
 
-def _normalise_host(host: str) -> str:
-    """The host as a resolver would see it, or "" if it is none."""
-    if ":" in host:
-        return host.partition("%")[0]
+def normalise_host(host: str) -> str:
+    """The name of a host as a resolver would see it, or "" if it is none."""
     try:
-        return unicodedata.normalize("NFKC", unquote(host)).encode("idna").decode().casefold().rstrip(".")
+        return unicodedata.normalize("NFKC", host).encode("idna").decode().casefold().rstrip(".")
     except UnicodeError:
         return ""
 
