@@ -174,10 +174,9 @@ def add_declared(
     found = list(read)
     for one in declared.operations:
         said = add_content_digest(_accept_declaration(one, declared), args, policy)
-        if any(known.name == said.name for known in found):
-            found = [_raise_to_declared(known, said) if known.name == said.name else known for known in found]
-        else:
-            found.append(said)
+        new = [] if any(known.name == said.name for known in found) else [said]
+        raised = (_raise_to_declared(known, said) if known.name == said.name else known for known in found)
+        found = [*raised, *new]
     return tuple(found)
 
 

@@ -20,9 +20,9 @@ def compile_expression(expression: str) -> Any:
     try:
         return cel.compile(expression)
     except Exception as error:  # whatever the compiler raises, it is a refusal
-        raise PolicyError(
-            f"this `when` does not compile: {_first_line(error)}", hint="see cel.dev"
-        ) from error
+        # The compiler repeats the whole expression before it says what is wrong with it.
+        said = str(error).strip().split("ERROR: <input>:", 1)[-1].partition("\n")[0][:200]
+        raise PolicyError(f"this `when` does not compile: {said}", hint="see cel.dev") from error
 
 
 def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
@@ -32,10 +32,3 @@ def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder:
     except Exception:  # noqa: BLE001  whatever the program raises, nobody can tell then
         return None
     return answer if isinstance(answer, bool) else None
-
-
-def _first_line(error: Exception) -> str:
-    """The compiler repeats the whole expression before it says what is wrong with it."""
-    text = str(error).strip()
-    said = text.partition("ERROR: <input>:")[2] or text
-    return said.partition("\n")[0][:200]

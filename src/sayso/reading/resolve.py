@@ -26,7 +26,7 @@ from sayso.reading.paths.guard import operation_on_guarded_path
 from sayso.reading.paths.places import locate
 from sayso.reading.recipients import find_other_recipients, is_contact, normalise_recipient, split_recipients
 from sayso.reading.search_below import operations_below
-from sayso.reading.urls import find_near_addresses, is_address, is_open, read_url
+from sayso.reading.urls import find_local_path, find_near_addresses, is_address, is_open, read_url
 from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
@@ -124,19 +124,12 @@ def _paths_of(entry: Tool, args: Mapping[str, Any]) -> list[Any]:
 def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
     found = set() if entry.command_from is None else set(places_of_command(entry, args, policy, where))
-    values = values_at(args, entry.source or "") if entry.resolve == "url" else _paths_of(entry, args)
-    named = (_real_place(value, entry, where) for value in values)
-    found.update(place for place in named if place is not None)
-    return tuple(sorted(found))
-
-
-def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:
+    paths = _paths_of(entry, args)
     if entry.resolve == "url":
-        found = read_url(value)
-        if found is None or found.scheme != "file":
-            return None
-        value = found.path
-    return locate(value, folder=where.folder, workspace=where.workspace, home=where.home).real
+        local = map(find_local_path, values_at(args, entry.source or ""))
+        paths = [path for path in local if path is not None]
+    named = (locate(one, **msgspec.structs.asdict(where)).real for one in paths)
+    return tuple(sorted(found.union(place for place in named if place is not None)))
 
 
 def _path_target(path: object, where: CallFolders) -> str:
@@ -277,7 +270,13 @@ def _resolve_url(
         for name, value in found
     ]
     if not _fetches(args):
-        at_each += (one for one in _read_at_files(found, policy, where) if policy.mark_of(one.name))
+        read = (
+            operation_at_path("files.read", path, policy, where, pieces_from_value(name, value))
+            for name, value in found
+            if (path := find_local_path(value)) is not None
+        )
+        # Whatever else is done at files that are named as addresses, they may be read.
+        at_each += (one for one in read if policy.mark_of(one.name))
     at_each += _operations_at_near_addresses(entry, args)
     named = {one.name for one in at_each}
     stay = (one for one in _operations_at_any_url(entry, args, policy) if one not in named)
@@ -289,16 +288,6 @@ def _operations_at_near_addresses(entry: Tool, args: Mapping[str, Any]) -> Itera
     operation = Operation(_operation_at_any_url(entry, args), reading=Risk.HIGH)
     for name, value in find_near_addresses(args, entry.source or ""):
         yield add_evidence(operation, pieces_from_value(name, value))
-
-
-def _read_at_files(
-    found: Iterable[tuple[str, Any]], policy: Policy, where: CallFolders
-) -> Iterator[Operation]:
-    """Yield the reads of files that are named as addresses: whatever else is done there, they may be read."""
-    for name, value in found:
-        url = read_url(value)
-        if url is not None and url.scheme == "file":
-            yield operation_at_path("files.read", url.path, policy, where, pieces_from_value(name, value))
 
 
 def _operations_at_any_url(entry: Tool, args: Mapping[str, Any], policy: Policy) -> tuple[str, ...]:

@@ -70,9 +70,9 @@ def operations_below(
         return ()
     included = any(_NAMES.match(name) and _texts(value) for name, value in args.items())
     all_files = included or any(_takes_ignored(name, value) for name, value in named_values(args))
-    found = next(
-        filter(None, (_secret_below(one, where, limits, all_files=all_files) for one in starts)), None
-    )
+    passes = None if all_files else _find_passed_over(where.workspace)
+    looks = (find_secret(_locate(one, where), included=limits, passed_over=passes) for one in starts)
+    found = next(filter(None, looks), None)
     why = f"it reads everything below, and {found} lies there"
     return () if found is None else (Operation(operation, reading=Risk.HIGH, found=why),)
 
@@ -110,18 +110,13 @@ def _locate(start: str, where: CallFolders) -> str:
     return os.path.realpath(os.path.join(folder, expand_home(start, where.home)))  # noqa: PTH118
 
 
-def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:
-    root = os.path.realpath(where.workspace) if where.workspace else ""
-    passes = None if all_files or not root else _find_passed_over(root)
-    return find_secret(_locate(start, where), included=limits, passed_over=passes)
-
-
-def _find_passed_over(root: str) -> Callable[[str], bool] | None:
+def _find_passed_over(workspace: str) -> Callable[[str], bool] | None:
     """Return whether a search passes over a path: git ignores it, and does not record it all the same."""
+    root = os.path.realpath(workspace)
     try:
-        recorded = list_tracked_secrets(follow_git_file(f"{root}/.git"))
+        recorded = list_tracked_secrets(follow_git_file(f"{root}/.git")) if workspace else None
     except (OSError, ValueError):
-        return None
+        recorded = None
     if recorded is None:
         return None
     names = {name for _, name in recorded}

@@ -64,6 +64,12 @@ def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[
                 yield name, one
 
 
+def find_local_path(url: object) -> str | None:
+    """Return the path of a file that is named as an address; None of any other address."""
+    found = read_url(url)
+    return found.path if found is not None and found.scheme == "file" else None
+
+
 def is_open(url: object) -> bool:
     """Return whether this is the address of something public."""
     found = read_url(url)
@@ -111,19 +117,15 @@ def _near(host: str) -> bool:
 
 
 def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that this host is, of an IPv6 address that carries one of IPv4 that one."""
     import socket
 
     try:
         if ":" in host:
-            return _unwrap_ipv4(ipaddress.IPv6Address(host))
+            address = ipaddress.IPv6Address(host)
+            carried = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
+            return carried or address.ipv4_mapped or address.sixtofour or address
         # Resolvers take 127.1, 0x7f.1 and 2130706433 for 127.0.0.1; so does this, without asking any of them.
         return ipaddress.IPv4Address(socket.inet_aton(host)) if _NUMERIC.fullmatch(host) else None
     except (OSError, ValueError):
         return None
-
-
-def _unwrap_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address that an IPv6 address carries, if it does."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address

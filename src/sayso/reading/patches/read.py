@@ -23,6 +23,7 @@ from sayso.reading.patches.lines import (
     BLANKS,
     BREAKS,
     DIFF_HEADER,
+    DIFF_LINE,
     INDENT,
     PatchedFile,
     PatchReader,
@@ -90,8 +91,10 @@ _BLOCKS: tuple[Rule, ...] = (
 )
 
 _FENCE = lazy_pattern(r"```\w*\s+")
-_FRAGMENT = lazy_pattern(r"@@.*|[+\- ].*|\\ .*|\*\*\* End of File|")
-"""A line of a hunk."""
+_HUNK = lazy_pattern(
+    rf"(?:(?!(?=[+*-])(?i:{DIFF_LINE}))(?:@@.*|[+\- ].*|\\ .*|\*\*\* End of File|)(?:\n|\Z))*", re.MULTILINE
+)
+"""The lines of a hunk, none of them a header to any program."""
 
 
 def is_patch(text: str) -> bool:
@@ -120,9 +123,14 @@ def read_patch(text: str, strip: Strip = None) -> PatchReading:
         found.append(PatchReader({"": _BLOCKS}).read(plain))
     if _DIFF.search(whole):
         found.append(read_diff(plain, strip))
-    unread = [line for line in lines if BREAKS.search(line) and _hides_header(line)]
+    # A header may stand after what ends a line for some programs only.
+    unread = [
+        line
+        for line in lines
+        if any(AGENT_HEADER.match(part) or DIFF_HEADER.match(part) for part in BREAKS.split(line)[1:])
+    ]
     unread += (line for one in found for line in one.unread)
-    if not found and not all(map(_is_of_hunk, lines)):
+    if not found and _HUNK.fullmatch(plain) is None:
         unread.append("")
     files = dict.fromkeys(file for one in found for file in one.files)
     return PatchReading(tuple(files), (*unread, *lines) if unread else ())
@@ -145,13 +153,3 @@ def _read_envelope(text: str) -> PatchReader:
 def _with_line_ends(text: str) -> str:
     """Return a text with each line ended as any program ends it."""
     return BREAKS.sub("\n", text.replace("\r\n", "\n"))
-
-
-def _is_of_hunk(line: str) -> bool:
-    named = line[:1] in "+-*" and DIFF_HEADER.match(line) is not None
-    return _FRAGMENT.fullmatch(line) is not None and not named
-
-
-def _hides_header(line: str) -> bool:
-    """Return whether a header stands after what ends a line for some programs only."""
-    return any(AGENT_HEADER.match(part) or DIFF_HEADER.match(part) for part in BREAKS.split(line)[1:])
