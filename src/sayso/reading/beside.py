@@ -41,7 +41,6 @@ _CHANGE_NOTHING = frozenset(
 """Names of arguments that say why a command is run, or how long and in what way it is waited for."""
 _KEEPS_SAFE = lazy_pattern(r"(?:use|with|in|enable|run(?:in)?)?(?:sandbox|container)(?:ed|ing)?(?:enabled)?")
 """Names of switches that keep a command from doing harm, folded: switching one off is not a default."""
-_WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
 
 
 def arguments_beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ def _changes_nothing(name: str, value: Any) -> bool:
     folded = fold_argument(name)
     if value is False:
         return _KEEPS_SAFE.fullmatch(folded) is None
-    waits = folded == "mode" and value in _WAYS_TO_WAIT
+    waits = folded == "mode" and value in ("sync", "async", "foreground", "background")
     return (
         waits
         or (folded in _FOLDERS and _is_folder(value))

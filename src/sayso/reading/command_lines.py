@@ -21,10 +21,12 @@ from sayso.reading.paths.own_places import home_folder
 if TYPE_CHECKING:
     from sayso.reading.shell.read import ShellReading
 
-_NO_LINE = "runs a command that is not one text"
-_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)
-_CHANGED = "runs with an argument beside its command line that may change what it does"
-CHANGES = Operation("shell.run", reading=Risk.HIGH, found=_CHANGED)
+_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found="runs a command that is not one text")
+CHANGES = Operation(
+    "shell.run",
+    reading=Risk.HIGH,
+    found="runs with an argument beside its command line that may change what it does",
+)
 _MOST_TEXTS = 16
 """How many texts are looked at in a command that is neither a line nor a row of words."""
 

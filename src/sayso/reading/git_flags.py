@@ -77,12 +77,14 @@ def read_flags(
     named = command is not None and any(
         _NAMED_FLAG.fullmatch(name) and args.get(name) not in _NOTHING for name in beside
     )
+    names = {one.name for one in operations}
+    more = any(one.name not in names and one.reading is not Risk.LOW for one in command or ())
     return tuple(
         _riskier(one)
         if is_git_operation(one.name)
         and (
             named
-            or any(each.name != one.name and each.reading is not Risk.LOW for each in command or ())
+            or more
             or (command is None and (_holds_flags(args) if evaluated else _adds_flags(one.name, args)))
         )
         else one

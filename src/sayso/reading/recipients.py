@@ -33,7 +33,6 @@ _COPIES = lazy_pattern(
     r"|(?:to|b?cc)(?:address(?:es)?|emails?|numbers?|list)|(?:send|mail|email|forward|resent|copy)to"
 )
 """Names of arguments for further recipients, folded."""
-_TO = frozenset({"to", "tos"})
 _HEADERS = frozenset({"header", "headers"})
 _BEFORE_HEADERS = _HEADERS | {"subject", "title", "from", "fromname", "sender", "replyto", "name"}
 """Names of arguments that come to stand among the headers of a message."""
@@ -106,7 +105,7 @@ def _recipients_in(name: str, value: Any) -> Iterator[Any]:
     folded = fold_argument(name)
     if value and _COPIES.fullmatch(folded):
         yield value
-    elif folded in _TO:
+    elif folded in ("to", "tos"):
         yield from (one for one in split_recipients(value) if "@" in one or normalise_recipient(one))
     elif folded in _BEFORE_HEADERS and isinstance(value, str):
         text = f"\n{value}" if folded in _HEADERS else value

@@ -111,7 +111,8 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
         return ()
     if entry.target:
         return tuple(dict.fromkeys(str(value) for value in values_at(args, entry.target)))
-    return tuple(dict.fromkeys(_path_target(one, where) for one in _paths_of(entry, args)))
+    located = ((one, locate(one, **msgspec.structs.asdict(where))) for one in _paths_of(entry, args))
+    return tuple(dict.fromkeys(as_written_in_plans(one, place, where.workspace) for one, place in located))
 
 
 def _paths_of(entry: Tool, args: Mapping[str, Any]) -> list[Any]:
@@ -130,11 +131,6 @@ def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy
         paths = [path for path in local if path is not None]
     named = (locate(one, **msgspec.structs.asdict(where)).real for one in paths)
     return tuple(sorted(found.union(place for place in named if place is not None)))
-
-
-def _path_target(path: object, where: CallFolders) -> str:
-    place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    return as_written_in_plans(path, place, where.workspace)
 
 
 def _operation_of_unlisted_tool(tool: str, policy: Policy) -> Operation:
@@ -167,18 +163,15 @@ def _resolve_recipient(
         for one in split_recipients(value)
     }
     operations = [_operation_for_recipient(one, domain, policy, said) for one, said in written.items()] or [
-        _first_listed_or_barred(domain, policy, UNKNOWN, _NOBODY)
+        _first_listed_or_barred(domain, policy, UNKNOWN, "goes to a recipient that cannot be determined")
     ]
     if len(written) > 1 and not (entry.context and has_value_at(args, entry.context)):
-        crowd = _first_listed_or_barred(domain, policy, (GROUP,), _CROWD)
+        crowd = _first_listed_or_barred(
+            domain, policy, (GROUP,), "goes to several recipients without context"
+        )
         operations.append(add_evidence(crowd, (one for said in written.values() for one in said)))
     stays = entry.operation is not None and policy.mark_of(entry.operation) > 0
     return [*operations, Operation(entry.operation or "")] if stays else operations
-
-
-_NOBODY = "goes to a recipient that cannot be determined"
-_STRANGER = "goes to somebody who is not a known contact"
-_CROWD = "goes to several recipients without context"
 
 
 def _operation_for_recipient(
@@ -188,7 +181,9 @@ def _operation_for_recipient(
     for action, contacts in (("send_vip", policy.vip_contacts), ("send_family", policy.family_contacts)):
         if is_contact(recipient, contacts.values()):
             return Operation(f"{domain}.{first_listed(domain, policy, (action, 'send')) or action}")
-    return add_evidence(_first_listed_or_barred(domain, policy, UNKNOWN, _STRANGER), said)
+    return add_evidence(
+        _first_listed_or_barred(domain, policy, UNKNOWN, "goes to somebody who is not a known contact"), said
+    )
 
 
 def _first_listed_or_barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> Operation:

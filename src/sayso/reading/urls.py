@@ -55,9 +55,8 @@ def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[
     """
     for name, value in undeclared_values(args, source):
         folded = fold_argument(name)
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            if not isinstance(one, str) or not one:
-                continue
+        members = value if isinstance(value, (list, tuple)) else (value,)
+        for one in (member for member in members if isinstance(member, str) and member):
             url = f"http://{one}" if folded == "host" and not is_address(one) else one
             leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not is_open(url)
             if leads or _PROXY.fullmatch(folded):
@@ -78,7 +77,10 @@ def is_open(url: object) -> bool:
 
 def read_url(url: object) -> UrlTarget | None:
     """Parse this URL; None if it has more than one reading."""
-    if not isinstance(url, str) or _odd(url):
+    # Programs read white space, backslashes and invisible characters in different ways.
+    if not isinstance(url, str) or any(
+        c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url
+    ):
         return None
     try:
         parts = urlsplit(url)
@@ -93,11 +95,6 @@ def read_url(url: object) -> UrlTarget | None:
     host = named.partition("%")[0] if ":" in named else normalise_host(unquote(named))
     public = host != "" and port != 0 and "@" not in parts.netloc and not _near(host)
     return UrlTarget(scheme, host, parts.path, public and scheme in ("http", "https"))
-
-
-def _odd(url: str) -> bool:
-    """White space, backslashes and invisible characters, which programs read in different ways."""
-    return any(c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url)
 
 
 def normalise_host(host: str) -> str:
