@@ -22,6 +22,7 @@ from sayso.core.model import Risk
 from sayso.core.policy import Tool
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.paths.spellings import expand_home
 
 _EMPTY: tuple[object, ...] = (None, "", [], {}, ())
 _FOLDERS = frozenset(
@@ -40,7 +41,6 @@ _CHANGE_NOTHING = frozenset(
 """Names of arguments that say why a command is run, or how long and in what way it is waited for."""
 _KEEPS_SAFE = lazy_pattern(r"(?:use|with|in|enable|run(?:in)?)?(?:sandbox|container)(?:ed|ing)?(?:enabled)?")
 """Names of switches that keep a command from doing harm, folded: switching one off is not a default."""
-_WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
 
 
 def arguments_beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
@@ -95,11 +95,12 @@ def _changes_nothing(name: str, value: Any) -> bool:
     folded = fold_argument(name)
     if value is False:
         return _KEEPS_SAFE.fullmatch(folded) is None
-    if folded in _FOLDERS and _is_folder(value):
-        return True
-    if folded == "mode":
-        return value in _WAYS_TO_WAIT
-    return folded in _CHANGE_NOTHING and _is_plain(value)
+    waits = folded == "mode" and value in ("sync", "async", "foreground", "background")
+    return (
+        waits
+        or (folded in _FOLDERS and _is_folder(value))
+        or (folded in _CHANGE_NOTHING and _is_plain(value))
+    )
 
 
 def _is_plain(value: object) -> bool:
@@ -113,8 +114,6 @@ def _is_folder(value: object) -> bool:
 
 def _join(where: CallFolders, path: str) -> tuple[CallFolders, ...]:
     """Where this leads for the system, and for a host that shortens `link/..` as text first."""
-    from sayso.reading.paths.spellings import expand_home
-
     joined = os.path.join(where.folder or "/", expand_home(path, where.home))  # noqa: PTH118  links stay
     folders = dict.fromkeys((os.path.normpath(joined), os.path.realpath(joined)))
     return tuple(msgspec.structs.replace(where, folder=folder) for folder in folders)

@@ -19,9 +19,9 @@ from sayso.core import words
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
-from sayso.core.policy import Policy, Tool
+from sayso.core.policy import Policy
 from sayso.reading.beside import arguments_beside
-from sayso.reading.command_lines import operations_of_line
+from sayso.reading.command_lines import find_command, operations_of_line
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
@@ -75,11 +75,10 @@ def read_call(
         return _join_readings(
             [read_call(tool, args, one, where, declared, evaluated=evaluated) for one in ways]
         )
-    names = policy.names_of(tool)
-    found = _join_readings([_read_entry(one, args, policy, where, declared) for one in names])
+    found = _join_readings([_read_entry(one, args, policy, where, declared) for one in policy.names_of(tool)])
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
-        runs = None if found.command is None else _operations_beside(found, policy, where)
+        runs = None if found.command is None else operations_of_line(found.command, policy, where)
         read = read_flags(operations, args, runs, found.beside, evaluated=evaluated)
         stay = (one for one in operations if one not in read and policy.mark_of(one.name))
         operations = (*read, *stay)  # what an argument makes of it is added to what is marked
@@ -113,24 +112,22 @@ def _join_readings(found: Sequence[CallReading]) -> CallReading:
     )
 
 
-def _operations_beside(found: CallReading, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
-    """Return what the command line does that no operation of the call says."""
-    named = {one.name for one in found.operations}
-    read = operations_of_line(found.command or "", policy, where)
-    return tuple(one for one in read if one.name not in named)
-
-
 def _read_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> CallReading:
-    """Read the matching entry and the declarations, before any flags."""
+    """Read the matching entry and the declarations, before any flags.
+
+    A call that no entry fits is an operation as well, which nothing lists, unless others than an agent
+    declare some for it.
+    """
     entries = find_fitting_entries(tool, args, policy, folder=where.folder).entries
+    told = not entries and declared.by != "agent" and declared.operations
+    read = () if told else operations_for(tool, args, policy, **msgspec.structs.asdict(where))
     if not entries:
-        return CallReading(_operations_without_entry(tool, args, policy, where, declared))
+        return CallReading(add_declared(read, declared, args, policy))
     entry = entries[0]
-    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
-    read = operations_for(tool, args, policy, **folders)
-    command, targets = command_in(args, entry), find_declared_targets(entry, args, where)
+    command, targets = find_command(args, entry), find_declared_targets(entry, args, where)
+    command = command if isinstance(command, str) else None
     return CallReading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
@@ -155,16 +152,6 @@ def check_command(claimed: str | None, reading: CallReading, call: Call) -> None
     raise MalformedRequest(words.runs_no_command(call.tool), hint=hint)
 
 
-def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:
-    """The command line that the entry says is among the arguments; None unless it is exactly one text."""
-    if entry.command_from is None:
-        return None
-    found: Any = args
-    for step in entry.command_from.removeprefix("args.").split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else None
-
-
 def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder: str) -> str | None:
     """The name of the argument that this tool runs as a command, if it is an argument by itself."""
     entry, _ = find_tool_entry(tool, args, policy, folder=folder)
@@ -184,21 +171,10 @@ def add_declared(
     found = list(read)
     for one in declared.operations:
         said = add_content_digest(_accept_declaration(one, declared), args, policy)
-        if any(known.name == said.name for known in found):
-            found = [_raise_to_declared(known, said) if known.name == said.name else known for known in found]
-        else:
-            found.append(said)
+        new = [] if any(known.name == said.name for known in found) else [said]
+        raised = (_raise_to_declared(known, said) if known.name == said.name else known for known in found)
+        found = [*raised, *new]
     return tuple(found)
-
-
-def _operations_without_entry(
-    tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
-) -> tuple[Operation, ...]:
-    """Return the declared operations. An agent's call is one as well, which nothing lists."""
-    if declared.by != "agent" and declared.operations:
-        return add_declared((), declared, args, policy)
-    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
-    return add_declared(operations_for(tool, args, policy, **folders), declared, args, policy)
 
 
 def arguments_beside_command(

@@ -10,10 +10,6 @@ from sayso.core.errors import PolicyError
 from sayso.core.extras import install_command
 
 
-class NotDecided(Exception):
-    """An expression that gave neither true nor false for this call."""
-
-
 @functools.lru_cache(maxsize=1024)
 def compile_expression(expression: str) -> Any:
     """The expression, ready to be evaluated. PolicyError if it does not compile or the extra is missing."""
@@ -24,24 +20,15 @@ def compile_expression(expression: str) -> Any:
     try:
         return cel.compile(expression)
     except Exception as error:  # whatever the compiler raises, it is a refusal
-        raise PolicyError(
-            f"this `when` does not compile: {_first_line(error)}", hint="see cel.dev"
-        ) from error
+        # The compiler repeats the whole expression before it says what is wrong with it.
+        said = str(error).strip().split("ERROR: <input>:", 1)[-1].partition("\n")[0][:200]
+        raise PolicyError(f"this `when` does not compile: {said}", hint="see cel.dev") from error
 
 
-def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
-    """Return whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
+def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
+    """Return whether the expression is true of this call; None if it fails or gives no yes or no."""
     try:
         answer = compile_expression(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
-    except Exception as error:
-        raise NotDecided(_first_line(error)) from error
-    if not isinstance(answer, bool):
-        raise NotDecided(f"it gives {answer!r}, which is neither true nor false")
-    return answer
-
-
-def _first_line(error: Exception) -> str:
-    """The compiler repeats the whole expression before it says what is wrong with it."""
-    text = str(error).strip()
-    said = text.partition("ERROR: <input>:")[2] or text
-    return said.partition("\n")[0][:200]
+    except Exception:  # noqa: BLE001  whatever the program raises, nobody can tell then
+        return None
+    return answer if isinstance(answer, bool) else None

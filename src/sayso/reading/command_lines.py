@@ -14,14 +14,19 @@ from sayso.core.policy import Policy, Tool
 from sayso.reading.arguments import has_value_at
 from sayso.reading.beside import folders_of_line, risk_beside
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.paths.budget import current_budget, share_budget
+from sayso.reading.paths.named_files import digest_named_files, find_named_links
+from sayso.reading.paths.own_places import home_folder
 
 if TYPE_CHECKING:
     from sayso.reading.shell.read import ShellReading
 
-_NO_LINE = "runs a command that is not one text"
-_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)
-_CHANGED = "runs with an argument beside its command line that may change what it does"
-CHANGES = Operation("shell.run", reading=Risk.HIGH, found=_CHANGED)
+_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found="runs a command that is not one text")
+CHANGES = Operation(
+    "shell.run",
+    reading=Risk.HIGH,
+    found="runs with an argument beside its command line that may change what it does",
+)
 _MOST_TEXTS = 16
 """How many texts are looked at in a command that is neither a line nor a row of words."""
 
@@ -33,11 +38,10 @@ def operations_of_command(
 
     A command that some program may read in another way does what is marked in that as well.
     """
-    value, folders = _find_command(entry, args), folders_of_line(args, entry, where)
+    value, folders = find_command(args, entry), folders_of_line(args, entry, where)
     line = _as_line(value)
-    if line is None:
-        read = [_NOT_READ]
-    else:
+    read = [_NOT_READ]
+    if line is not None:
         read = [one for each in folders for one in operations_of_line(line, policy, each)]
     named = {one.name for one in read}
     others = [_read_shell(other, policy, each) for other in _other_lines(value) for each in folders]
@@ -71,9 +75,7 @@ def places_of_command(
 
     Of a line that nobody can tell, every file that it names, as it is.
     """
-    from sayso.reading.paths.named_files import digest_named_files, find_named_links
-
-    line = _as_line(_find_command(entry, args))
+    line = _as_line(find_command(args, entry))
     for each in () if line is None else folders_of_line(args, entry, where):
         reading = _read_shell(line or "", policy, each)
         yield from reading.pins
@@ -87,6 +89,16 @@ def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[O
     from sayso.reading.shell.read import operations_of_reading
 
     return operations_of_reading(_read_shell(line, policy, where), line, policy)
+
+
+def read_risk(command: str, workspace: str, policy: Policy) -> Risk:
+    """The risk of this command in this workspace; of a workspace that is not known, high."""
+    from sayso.reading.shell.read import read_line
+
+    where = CallFolders(workspace, workspace, home_folder())
+    with share_budget():
+        readers = policy.readings or (policy,)
+        return max(read_line(command, where, one, one.programs).risk for one in readers)
 
 
 def _is_kept(one: Operation, policy: Policy) -> bool:
@@ -105,7 +117,8 @@ def _raise_reading(one: Operation, worst: Operation) -> Operation:
     return msgspec.structs.replace(one.read_as(worst.reading), **why)
 
 
-def _find_command(entry: Tool, args: Mapping[str, Any]) -> Any:
+def find_command(args: Mapping[str, Any], entry: Tool) -> Any:
+    """Return the argument that the entry says is the command line; None without any."""
     if entry.command_from is None:
         return None
     found: Any = args
@@ -143,17 +156,13 @@ def _other_lines(value: Any) -> tuple[str, ...]:
 def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts_in(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
+    elif isinstance(value, (Mapping, list, tuple)):
+        for one in value.values() if isinstance(value, Mapping) else value:
             yield from _texts_in(one)
 
 
 def _read_shell(line: str, policy: Policy, where: CallFolders) -> ShellReading:
     """The reading of a line by this policy, made once for a call."""
-    from sayso.reading.paths.budget import current_budget
     from sayso.reading.shell.read import read_line
 
     seen, key = current_budget().seen, ("shell", line, where, policy.digest)

@@ -29,29 +29,22 @@ _NAMED = lazy_pattern(
 
 def pieces_from_value(argument: str, value: object) -> tuple[Piece, ...]:
     """This value of an argument as a part of the call; none if it is not text, a number or a yes or no."""
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, (bool, int, float)):
-        try:
-            text = spell_exactly(encode_canonical(value))
-        except NotCanonical:
-            return ()
-    else:
+    if not isinstance(value, (str, bool, int, float)):
+        return ()
+    try:
+        text = value if isinstance(value, str) else spell_exactly(encode_canonical(value))
+    except NotCanonical:
         return ()
     return (Piece(argument, text[:MAX_PIECE_LENGTH]),) if text else ()
 
 
 def pieces_named_in(conditions: Iterable[str], args: Mapping[str, Any]) -> tuple[Piece, ...]:
     """Return the arguments that these `when` expressions name."""
-    found: dict[Piece, None] = {}
-    for condition in conditions:
-        for match in _NAMED.finditer(condition):
-            path = match["dotted"] or match["double"] or match["single"]
-            if path and "," not in path:
-                values = arguments_at(args, f"args.{path.removeprefix('.')}")
-                found |= dict.fromkeys(
-                    one for name, value in values for one in pieces_from_value(name, value)
-                )
+    named = (match for condition in conditions for match in _NAMED.finditer(condition))
+    paths = [match["dotted"] or match["double"] or match["single"] for match in named]
+    plain = [f"args.{path.removeprefix('.')}" for path in paths if path and "," not in path]
+    values = (each for path in plain for each in arguments_at(args, path))
+    found = dict.fromkeys(one for name, value in values for one in pieces_from_value(name, value))
     return tuple(found)[:MAX_PIECES]
 
 

@@ -34,18 +34,7 @@ RISKIER = {
 _MESSAGES = ("message", "msg", "commit_message")
 """Names of the one argument that is prose, in the operations that record a message."""
 _RECORDING = frozenset({"git.commit", "git.merge", "git.tag", "git.stash", "git.revert", "git.rewrite"})
-_REFS = frozenset(
-    {
-        "branch", "branch_name", "name", "ref", "refspec", "revision", "commit", "sha", "base", "head",
-        "target", "source", "start_point", "tag",
-    }
-)  # fmt: skip
 _PATHS = frozenset({"path", "paths", "file", "files", "pathspec", "filename", "file_path"})
-_SAID = frozenset({"author", "since", "until", "body", "title", "description", "comment"})
-_NUMBERS = frozenset({"max_count", "limit", "n", "count", "context", "context_lines", "timeout"})
-_SWITCHES = frozenset(
-    {"staged", "cached", "stat", "name_only", "oneline", "short", "porcelain", "create", "all"}
-)
 _CHANGES_MEANING = {
     "git.push": frozenset({"all", "create", "tag"}),
     "git.branch": frozenset({"all", "tag"}),
@@ -88,12 +77,14 @@ def read_flags(
     named = command is not None and any(
         _NAMED_FLAG.fullmatch(name) and args.get(name) not in _NOTHING for name in beside
     )
+    names = {one.name for one in operations}
+    more = any(one.name not in names and one.reading is not Risk.LOW for one in command or ())
     return tuple(
         _riskier(one)
         if is_git_operation(one.name)
         and (
             named
-            or (command is not None and _does_more(one.name, command))
+            or more
             or (command is None and (_holds_flags(args) if evaluated else _adds_flags(one.name, args)))
         )
         else one
@@ -106,11 +97,6 @@ def _riskier(operation: Operation) -> Operation:
     name = RISKIER.get(operation.name, operation.name)
     found = words.flags_found(operation.name) if name != operation.name else operation.found
     return msgspec.structs.replace(operation.read_as(Risk.HIGH), name=name, found=found)
-
-
-def _does_more(operation: str, command: Collection[Operation]) -> bool:
-    """Return whether a command line changes anything besides what the operation says."""
-    return any(one.name != operation and one.reading is not Risk.LOW for one in command)
 
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
@@ -179,9 +165,20 @@ def _is_switch(value: object) -> bool:
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "remote": _is_remote,
-    **dict.fromkeys(_REFS, _is_ref),
-    **dict.fromkeys(_PATHS | _SAID, _is_text),
-    **dict.fromkeys(_NUMBERS, _is_number),
-    **dict.fromkeys(_SWITCHES, _is_switch),
-}
+    **dict.fromkeys(
+        ("branch", "branch_name", "name", "ref", "refspec", "revision", "commit", "sha", "base", "head",
+         "target", "source", "start_point", "tag"),
+        _is_ref,
+    ),
+    **dict.fromkeys(
+        (*_PATHS, "author", "since", "until", "body", "title", "description", "comment"), _is_text
+    ),
+    **dict.fromkeys(
+        ("max_count", "limit", "n", "count", "context", "context_lines", "timeout"), _is_number
+    ),
+    **dict.fromkeys(
+        ("staged", "cached", "stat", "name_only", "oneline", "short", "porcelain", "create", "all"),
+        _is_switch,
+    ),
+}  # fmt: skip
 """Names of arguments that leave a git command what it is, each with the values that do."""

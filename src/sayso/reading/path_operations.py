@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from sayso.core import words
 from sayso.core.model import Operation, Piece, Risk
-from sayso.core.policy import Policy
+from sayso.core.policy import Domain, Policy
 from sayso.reading.evidence import add_evidence
+from sayso.reading.paths.guard import operation_on_guard
+from sayso.reading.paths.places import PathPlace, locate
+from sayso.reading.paths.spellings import is_plain
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, READ_VERBS, verb_of
-
-if TYPE_CHECKING:
-    from sayso.reading.paths.places import PathPlace
 
 
 class CallFolders(msgspec.Struct, frozen=True):
@@ -29,9 +28,6 @@ def operation_at_path(
     operation: str, path: object, policy: Policy, where: CallFolders, said: tuple[Piece, ...]
 ) -> Operation:
     """Return the operation at this path, with the path as its cause unless it is plainly inside."""
-    from sayso.reading.paths.guard import operation_on_guard
-    from sayso.reading.paths.places import locate
-
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
     if (
         path is None and verb_of(operation) in CONTENT_VERBS
@@ -48,12 +44,14 @@ def operation_at_path(
 
 def _is_nowhere(path: object, place: PathPlace, where: CallFolders) -> bool:
     """Return whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
-    from sayso.reading.paths.spellings import is_plain
-
-    if where.folder or where.workspace or not isinstance(path, str) or not path.strip():
-        return False
-    relative = is_plain(path) and not path.startswith(("/", "~"))
-    return relative and not (place.secret or place.system or place.versions)
+    known = where.folder or where.workspace or place.secret or place.system or place.versions
+    return (
+        not known
+        and isinstance(path, str)
+        and path.strip() != ""
+        and not path.startswith(("/", "~"))
+        and is_plain(path)
+    )
 
 
 def operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Operation:
@@ -98,10 +96,7 @@ def _strict_operation(operation: str, policy: Policy, action: str) -> Operation:
 
 
 def first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:
-    lists = policy.domains.get(domain)
-    if lists is None:
-        return None
-    for action in actions:
-        if action in lists.autonomous or action in lists.requires_approval or action in lists.blocked:
-            return action
-    return None
+    """Return the first of these actions that the domain lists."""
+    domain_lists = policy.domains.get(domain, Domain())
+    lists = (domain_lists.autonomous, domain_lists.requires_approval, domain_lists.blocked)
+    return next((action for action in actions if any(action in one for one in lists)), None)

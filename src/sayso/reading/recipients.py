@@ -18,19 +18,21 @@ from typing import Any
 from sayso.core.command_arguments import fold_argument
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.arguments import undeclared_values
+from sayso.reading.urls import normalise_host
 
 _NUMBER = lazy_pattern(r"\+[0-9][0-9 ().\-/]{3,40}")
 _NAMED = lazy_pattern(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
 _LOCAL = lazy_pattern(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
 _HOST = lazy_pattern(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}
+_NETWORK = lazy_pattern(r"(tel:|sms:)|(mailto:)", re.IGNORECASE)
+_PARTS = lazy_pattern(r'(?:[^,;\n"]|"[^"]*(?:"|$))+')
+"""At commas, semicolons and line ends outside double quotes."""
 _COPIES = lazy_pattern(
     r"(?:blind)?b?cc(?:s|ed)?|(?:blind)?carboncopy|addressees?"
     r"|(?:to|b?cc|additional|blind|extra|hidden|more|other)?recipients?"
     r"|(?:to|b?cc)(?:address(?:es)?|emails?|numbers?|list)|(?:send|mail|email|forward|resent|copy)to"
 )
 """Names of arguments for further recipients, folded."""
-_TO = frozenset({"to", "tos"})
 _HEADERS = frozenset({"header", "headers"})
 _BEFORE_HEADERS = _HEADERS | {"subject", "title", "from", "fromname", "sender", "replyto", "name"}
 """Names of arguments that come to stand among the headers of a message."""
@@ -46,11 +48,9 @@ def normalise_recipient(text: str) -> str | None:
     text = text.strip()
     named = _NAMED.fullmatch(text)
     bare = named.group(1) if named else text
-    for prefix, kind in _NETWORKS.items():
-        if bare.casefold().startswith(prefix):
-            rest = bare[len(prefix) :]
-            return _normalise_number(rest) if kind == "number" else _normalise_address(rest)
-    return _normalise_address(bare) if "@" in bare else _normalise_number(bare)
+    network = _NETWORK.match(bare)
+    rest = bare[network.end() :] if network else bare
+    return _normalise_address(rest) if (network[2] if network else "@" in bare) else _normalise_number(rest)
 
 
 def split_recipients(value: object) -> list[str]:
@@ -59,11 +59,9 @@ def split_recipients(value: object) -> list[str]:
     Anything else is one recipient that cannot be read.
     """
     if isinstance(value, str):
-        return [part for part in map(str.strip, _split_outside_quotes(value)) if part]
+        return [part for part in map(str.strip, _PARTS.findall(value)) if part]
     if isinstance(value, (list, tuple)):
         return [one for member in value for one in split_recipients(member)]
-    if isinstance(value, dict):
-        return [str(value)]
     return [] if value is None else [str(value)]
 
 
@@ -89,47 +87,25 @@ def _normalise_number(text: str) -> str | None:
         number = phonenumbers.parse(text.strip(), None)
     except phonenumbers.NumberParseException:
         return None
-    if not phonenumbers.is_possible_number(number):
-        return None
-    return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+    spelled = str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+    return spelled if phonenumbers.is_possible_number(number) else None
 
 
 def _normalise_address(text: str) -> str | None:
     local, at, host = text.rpartition("@")
-    if not at or not _LOCAL.fullmatch(local) or _hidden(text):
+    hidden = any(unicodedata.category(character)[0] == "C" for character in text)
+    if not at or not _LOCAL.fullmatch(local) or hidden:
         return None
-    try:
-        ascii_host = unicodedata.normalize("NFKC", host).encode("idna").decode().casefold().rstrip(".")
-    except UnicodeError:
-        return None
-    if not _HOST.fullmatch(ascii_host):
-        return None
-    return f"{unicodedata.normalize('NFC', local).lower()}@{ascii_host}"
-
-
-def _hidden(text: str) -> bool:
-    """Return whether the text holds characters that cannot be seen."""
-    return any(unicodedata.category(character)[0] == "C" for character in text)
-
-
-def _split_outside_quotes(text: str) -> list[str]:
-    """At commas, semicolons and line ends outside double quotes."""
-    parts, quoted, part = [], False, ""
-    for character in text:
-        quoted ^= character == '"'
-        if character in ",;\n" and not quoted:
-            parts.append(part)
-            part = ""
-        else:
-            part += character
-    return [*parts, part]
+    ascii_host = normalise_host(host)
+    named = f"{unicodedata.normalize('NFC', local).lower()}@{ascii_host}"
+    return named if _HOST.fullmatch(ascii_host) else None
 
 
 def _recipients_in(name: str, value: Any) -> Iterator[Any]:
     folded = fold_argument(name)
     if value and _COPIES.fullmatch(folded):
         yield value
-    elif folded in _TO:
+    elif folded in ("to", "tos"):
         yield from (one for one in split_recipients(value) if "@" in one or normalise_recipient(one))
     elif folded in _BEFORE_HEADERS and isinstance(value, str):
         text = f"\n{value}" if folded in _HEADERS else value

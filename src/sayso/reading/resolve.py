@@ -16,10 +16,17 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import UNLISTED_TOOLS, Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, named_values, values_at
 from sayso.reading.beside import change_line
+from sayso.reading.cel import condition_holds
 from sayso.reading.command_lines import CHANGES, add_command, operations_of_command, places_of_command
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
 from sayso.reading.path_operations import CallFolders, first_listed, operation_at_path
+from sayso.reading.paths.finding.path_arguments import collect_texts, find_other_paths, read_patches_in
+from sayso.reading.paths.finding.targets import as_written_in_plans, may_be_file
+from sayso.reading.paths.guard import operation_on_guarded_path
+from sayso.reading.paths.places import locate
+from sayso.reading.recipients import find_other_recipients, is_contact, normalise_recipient, split_recipients
 from sayso.reading.search_below import operations_below
+from sayso.reading.urls import find_local_path, find_near_addresses, is_address, is_open, read_url
 from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
@@ -35,11 +42,9 @@ def operations_for(
     where = CallFolders(folder, workspace, home)
     found: list[Operation] = []
     for entry in fitting.entries:
-        resolve = _RESOLVERS[entry.resolve] if entry.resolve else _resolve_plain
-        read = list(resolve(entry, args, policy, where))
-        if entry.command_from is not None:
-            read = add_command(read, entry, args, policy, where)
-        found += (_mark_declared(one, entry) for one in read)
+        plain = list(_RESOLVERS[entry.resolve](entry, args, policy, where))
+        read = add_command(plain, entry, args, policy, where)
+        found += (msgspec.structs.replace(one, risk=entry.risk, declared=True) for one in read)
     unlisted = _operation_of_unlisted_tool(tool, policy)
     if not fitting.entries:
         return (add_evidence(unlisted, went_by),)
@@ -83,9 +88,8 @@ def find_fitting_entries(
     found: list[Tool] = []
     asked: list[str] = []
     for entry in policy.entries_for(tool):
-        if entry.when is not None:
-            asked.append(entry.when)
-        fits = _evaluate_when(entry, args, tool, folder)
+        asked += [entry.when] if entry.when is not None else []
+        fits = entry.when is None or condition_holds(entry.when, args, tool, folder)
         if fits is not False:
             found.append(entry)
         if fits:
@@ -107,14 +111,13 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
         return ()
     if entry.target:
         return tuple(dict.fromkeys(str(value) for value in values_at(args, entry.target)))
-    return tuple(dict.fromkeys(_path_target(one, where) for one in _paths_of(entry, args)))
+    located = ((one, locate(one, **msgspec.structs.asdict(where))) for one in _paths_of(entry, args))
+    return tuple(dict.fromkeys(as_written_in_plans(one, place, where.workspace) for one, place in located))
 
 
 def _paths_of(entry: Tool, args: Mapping[str, Any]) -> list[Any]:
     """Return the paths that a call works on, as its entry says."""
     if entry.resolve == "patch":
-        from sayso.reading.paths.finding.path_arguments import read_patches_in
-
         return [file.path for _, found in read_patches_in(args) for file in found.files]
     return values_at(args, entry.source or "") if entry.resolve == "path" else []
 
@@ -122,43 +125,12 @@ def _paths_of(entry: Tool, args: Mapping[str, Any]) -> list[Any]:
 def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
     found = set() if entry.command_from is None else set(places_of_command(entry, args, policy, where))
-    values = values_at(args, entry.source or "") if entry.resolve == "url" else _paths_of(entry, args)
-    named = (_real_place(value, entry, where) for value in values)
-    found.update(place for place in named if place is not None)
-    return tuple(sorted(found))
-
-
-def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:
-    from sayso.reading.paths.places import locate
-
+    paths = _paths_of(entry, args)
     if entry.resolve == "url":
-        from sayso.reading.urls import read_url
-
-        found = read_url(value)
-        if found is None or found.scheme != "file":
-            return None
-        value = found.path
-    return locate(value, folder=where.folder, workspace=where.workspace, home=where.home).real
-
-
-def _path_target(path: object, where: CallFolders) -> str:
-    from sayso.reading.paths.finding.targets import as_written_in_plans
-    from sayso.reading.paths.places import locate
-
-    place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    return as_written_in_plans(path, place, where.workspace)
-
-
-def _evaluate_when(entry: Tool, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
-    """True or false as the entry's condition says; None if it fails."""
-    if entry.when is None:
-        return True
-    from sayso.reading.cel import NotDecided, condition_holds
-
-    try:
-        return condition_holds(entry.when, args, tool, folder)
-    except NotDecided:
-        return None
+        local = map(find_local_path, values_at(args, entry.source or ""))
+        paths = [path for path in local if path is not None]
+    named = (locate(one, **msgspec.structs.asdict(where)).real for one in paths)
+    return tuple(sorted(found.union(place for place in named if place is not None)))
 
 
 def _operation_of_unlisted_tool(tool: str, policy: Policy) -> Operation:
@@ -174,17 +146,14 @@ def _operation_of_unlisted_tool(tool: str, policy: Policy) -> Operation:
 def _resolve_plain(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    if entry.operation is None:
-        return [Operation("tools.unknown", reading=Risk.HIGH)]
-    return [Operation(entry.operation)]
+    known = entry.operation is not None
+    return [Operation(entry.operation or "tools.unknown", reading=None if known else Risk.HIGH)]
 
 
 def _resolve_recipient(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
     """One operation for each recipient, by who that is; and one for a group that was given no context."""
-    from sayso.reading.recipients import find_other_recipients, normalise_recipient, split_recipients
-
     domain = entry.domain or "tools"
     source = entry.source or ""
     values = [*arguments_at(args, source), *find_other_recipients(args, source)]
@@ -194,31 +163,27 @@ def _resolve_recipient(
         for one in split_recipients(value)
     }
     operations = [_operation_for_recipient(one, domain, policy, said) for one, said in written.items()] or [
-        _first_listed_or_barred(domain, policy, UNKNOWN, _NOBODY)
+        _first_listed_or_barred(domain, policy, UNKNOWN, "goes to a recipient that cannot be determined")
     ]
     if len(written) > 1 and not (entry.context and has_value_at(args, entry.context)):
-        crowd = _first_listed_or_barred(domain, policy, (GROUP,), _CROWD)
+        crowd = _first_listed_or_barred(
+            domain, policy, (GROUP,), "goes to several recipients without context"
+        )
         operations.append(add_evidence(crowd, (one for said in written.values() for one in said)))
     stays = entry.operation is not None and policy.mark_of(entry.operation) > 0
     return [*operations, Operation(entry.operation or "")] if stays else operations
-
-
-_NOBODY = "goes to a recipient that cannot be determined"
-_STRANGER = "goes to somebody who is not a known contact"
-_CROWD = "goes to several recipients without context"
 
 
 def _operation_for_recipient(
     recipient: str, domain: str, policy: Policy, said: tuple[Piece, ...]
 ) -> Operation:
     """Return the operation of sending to this recipient; an unknown one is named as the cause."""
-    from sayso.reading.recipients import is_contact
-
-    if is_contact(recipient, policy.vip_contacts.values()):
-        return Operation(f"{domain}.{first_listed(domain, policy, ('send_vip', 'send')) or 'send_vip'}")
-    if is_contact(recipient, policy.family_contacts.values()):
-        return Operation(f"{domain}.{first_listed(domain, policy, ('send_family', 'send')) or 'send_family'}")
-    return add_evidence(_first_listed_or_barred(domain, policy, UNKNOWN, _STRANGER), said)
+    for action, contacts in (("send_vip", policy.vip_contacts), ("send_family", policy.family_contacts)):
+        if is_contact(recipient, contacts.values()):
+            return Operation(f"{domain}.{first_listed(domain, policy, (action, 'send')) or action}")
+    return add_evidence(
+        _first_listed_or_barred(domain, policy, UNKNOWN, "goes to somebody who is not a known contact"), said
+    )
 
 
 def _first_listed_or_barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> Operation:
@@ -230,10 +195,10 @@ def _first_listed_or_barred(domain: str, policy: Policy, actions: tuple[str, ...
 def _resolve_path(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    from sayso.reading.urls import is_address
-
     operation = entry.operation or "files.write"
-    found = arguments_at(args, entry.source or "") or [("", _default_folder(operation, where))]
+    # Listing and searching without a path go through the working folder; all else cannot be told.
+    default = where.folder or None if verb_of(operation) in LIST_VERBS else None
+    found = arguments_at(args, entry.source or "") or [("", default)]
     return [
         *(
             operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
@@ -249,28 +214,18 @@ def _resolve_path(
     ]
 
 
-def _default_folder(operation: str, where: CallFolders) -> str | None:
-    """Listing and searching without a path go through the working folder; all else cannot be told."""
-    return where.folder or None if verb_of(operation) in LIST_VERBS else None
-
-
 def _operations_at_other_paths(
     operation: str, entry: Tool, read: set[str], args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterator[Operation]:
     """Yield operations at paths in undeclared arguments: a tool may take a path under another name."""
-    from sayso.reading.paths.finding.path_arguments import collect_texts, find_other_paths
-    from sayso.reading.paths.finding.targets import may_be_file
-    from sayso.reading.paths.places import locate
-
     given = find_other_paths(
         collect_texts(args), read, folder=where.folder, home=where.home, named=(entry.tool, operation)
     )
     reads, writing = verb_of(operation) in READ_VERBS, f"{operation.partition('.')[0]}.write"
-    for one in dict.fromkeys((each.argument, each.path, each.written) for each in given):
-        name, value, written = one
+    for name, value, written in dict.fromkeys((one.argument, one.path, one.written) for one in given):
         place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
-        leads_out = (place.real is not None and not place.inside) or place.system or place.versions
-        leads_out = leads_out or place.shared
+        outside = place.real is not None and not place.inside
+        leads_out = outside or place.system or place.versions or place.shared
         if reads and written and may_be_file(name, value, where.folder):
             yield operation_at_path(writing, value, policy, where, pieces_from_value(name, value))
         elif place.secret or (leads_out and not reads):
@@ -281,8 +236,6 @@ def _resolve_patch(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
     """Return what the patch does to each file. One that is not wholly understood may do anything."""
-    from sayso.reading.paths.finding.path_arguments import read_patches_in
-
     domain, patches = entry.domain or "files", read_patches_in(args)
     for one, found in patches:
         for file in found.files:
@@ -297,12 +250,9 @@ def _resolve_patch(
 
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
     """Return the network operation of a file tool that is given an address."""
-    from sayso.reading.urls import read_url
-
-    found, reads = read_url(url), verb_of(operation) in READ_VERBS
-    public = reads and found is not None and found.open
-    name = "network.fetch" if reads else "network.api"
-    return add_evidence(Operation(name, reading=None if public else Risk.HIGH), said)
+    reads = verb_of(operation) in READ_VERBS
+    risk = None if reads and is_open(url) else Risk.HIGH
+    return add_evidence(Operation("network.fetch" if reads else "network.api", reading=risk), said)
 
 
 def _resolve_url(
@@ -315,7 +265,13 @@ def _resolve_url(
         for name, value in found
     ]
     if not _fetches(args):
-        at_each += (one for one in _read_at_files(found, policy, where) if policy.mark_of(one.name))
+        read = (
+            operation_at_path("files.read", path, policy, where, pieces_from_value(name, value))
+            for name, value in found
+            if (path := find_local_path(value)) is not None
+        )
+        # Whatever else is done at files that are named as addresses, they may be read.
+        at_each += (one for one in read if policy.mark_of(one.name))
     at_each += _operations_at_near_addresses(entry, args)
     named = {one.name for one in at_each}
     stay = (one for one in _operations_at_any_url(entry, args, policy) if one not in named)
@@ -324,23 +280,9 @@ def _resolve_url(
 
 def _operations_at_near_addresses(entry: Tool, args: Mapping[str, Any]) -> Iterator[Operation]:
     """Yield what the call does where undeclared arguments lead it: a tool may take more than one address."""
-    from sayso.reading.urls import find_near_addresses
-
     operation = Operation(_operation_at_any_url(entry, args), reading=Risk.HIGH)
     for name, value in find_near_addresses(args, entry.source or ""):
         yield add_evidence(operation, pieces_from_value(name, value))
-
-
-def _read_at_files(
-    found: Iterable[tuple[str, Any]], policy: Policy, where: CallFolders
-) -> Iterator[Operation]:
-    """Yield the reads of files that are named as addresses: whatever else is done there, they may be read."""
-    from sayso.reading.urls import read_url
-
-    for name, value in found:
-        url = read_url(value)
-        if url is not None and url.scheme == "file":
-            yield operation_at_path("files.read", url.path, policy, where, pieces_from_value(name, value))
 
 
 def _operations_at_any_url(entry: Tool, args: Mapping[str, Any], policy: Policy) -> tuple[str, ...]:
@@ -393,9 +335,6 @@ def _operation_at_url(
     said: tuple[Piece, ...],
 ) -> Operation:
     """Fetching a public address is what it says; anything nearer, stranger or unreadable is high risk."""
-    from sayso.reading.paths.guard import operation_on_guarded_path
-    from sayso.reading.urls import read_url
-
     found = read_url(url)
     fetches = _fetches(args)
     at_file = "files.read" if fetches else "files.write"
@@ -407,12 +346,9 @@ def _operation_at_url(
         )
         if guarded is not None:
             return add_evidence(guarded, said)
-    operation = _operation_at_any_url(entry, args)
     sends = () if fetches or entry.operation else pieces_from_value("method", args.get("method"))
-    public = found is not None and found.open
-    return add_evidence(
-        Operation(operation, reading=None if public else Risk.HIGH), sends if public else (*said, *sends)
-    )
+    named = Operation(_operation_at_any_url(entry, args), reading=None if is_open(url) else Risk.HIGH)
+    return add_evidence(named, sends if is_open(url) else (*said, *sends))
 
 
 def _resolve_shell(
@@ -420,23 +356,20 @@ def _resolve_shell(
 ) -> Iterable[Operation]:
     """Return what the command line does, command by command. The entry's own operation is added."""
     declared = [Operation(entry.operation)] if entry.operation else []
-    if change_line(args, entry):
-        declared.append(CHANGES)
-    return [*declared, *operations_of_command(entry, args, policy, where)]
+    changes = [CHANGES] if change_line(args, entry) else []
+    return [*declared, *changes, *operations_of_command(entry, args, policy, where)]
 
 
-Resolver = Callable[[Tool, Mapping[str, Any], Policy, CallFolders], Iterable[Operation]]
-_RESOLVERS: dict[str, Resolver] = {
+_RESOLVERS: dict[
+    str | None, Callable[[Tool, Mapping[str, Any], Policy, CallFolders], Iterable[Operation]]
+] = {
+    None: _resolve_plain,
     "recipient": _resolve_recipient,
     "path": _resolve_path,
     "patch": _resolve_patch,
     "url": _resolve_url,
     "shell": _resolve_shell,
 }
-
-
-def _mark_declared(operation: Operation, entry: Tool) -> Operation:
-    return msgspec.structs.replace(operation, risk=entry.risk, declared=True)
 
 
 def watches_content(operation: Operation, policy: Policy) -> bool:

@@ -18,6 +18,9 @@ from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.arguments import named_values
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.paths.git_files import follow_git_file, is_git_ignored, list_tracked_secrets
+from sayso.reading.paths.spellings import WILD, expand_home
+from sayso.reading.secrets_below import find_secret, fits_secret, type_as_pattern
 from sayso.reading.verbs import CONTENT_VERBS, LIST_VERBS, verb_of
 
 SEARCH_VERBS = frozenset(CONTENT_VERBS) & frozenset(LIST_VERBS)
@@ -66,20 +69,15 @@ def operations_below(
         return ()
     included = any(_NAMES.match(name) and _texts(value) for name, value in args.items())
     all_files = included or any(_takes_ignored(name, value) for name, value in named_values(args))
-    found = next(
-        filter(None, (_secret_below(one, where, limits, all_files=all_files) for one in starts)), None
-    )
-    if found is None:
-        return ()
-    return (
-        Operation(operation, reading=Risk.HIGH, found=f"it reads everything below, and {found} lies there"),
-    )
+    passes = None if all_files else _find_passed_over(where.workspace)
+    looks = (find_secret(_locate(one, where), included=limits, passed_over=passes) for one in starts)
+    found = next(filter(None, looks), None)
+    why = f"it reads everything below, and {found} lies there"
+    return () if found is None else (Operation(operation, reading=Risk.HIGH, found=why),)
 
 
 def _find_limits(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the patterns of files that this tool plainly limits its search to; none if it may see others."""
-    from sayso.reading.secrets_below import type_as_pattern
-
     sought = [name for name in args if name in _SOUGHT]
     limits = _LIMITS.get((tool, sought[0]), ()) if len(sought) == 1 else ()
     chosen = [
@@ -92,8 +90,6 @@ def _find_limits(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _start_of(tool: str, operation: str, path: object, where: CallFolders) -> str | None:
     """Return the folder that is gone through from here: of a pattern, what comes before its wildcards."""
-    from sayso.reading.paths.spellings import WILD
-
     if not isinstance(path, str) or "\0" in path:
         return None
     if WILD.search(path) is None:
@@ -109,28 +105,17 @@ def _start_of(tool: str, operation: str, path: object, where: CallFolders) -> st
 
 
 def _locate(start: str, where: CallFolders) -> str:
-    from sayso.reading.paths.spellings import expand_home
-
     folder = where.folder or where.workspace or "/"
     return os.path.realpath(os.path.join(folder, expand_home(start, where.home)))  # noqa: PTH118
 
 
-def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:
-    from sayso.reading.secrets_below import find_secret
-
-    root = os.path.realpath(where.workspace) if where.workspace else ""
-    passes = None if all_files or not root else _find_passed_over(root)
-    return find_secret(_locate(start, where), included=limits, passed_over=passes)
-
-
-def _find_passed_over(root: str) -> Callable[[str], bool] | None:
+def _find_passed_over(workspace: str) -> Callable[[str], bool] | None:
     """Return whether a search passes over a path: git ignores it, and does not record it all the same."""
-    from sayso.reading.paths.git_files import follow_git_file, is_git_ignored, list_tracked_secrets
-
+    root = os.path.realpath(workspace)
     try:
-        recorded = list_tracked_secrets(follow_git_file(f"{root}/.git"))
+        recorded = list_tracked_secrets(follow_git_file(f"{root}/.git")) if workspace else None
     except (OSError, ValueError):
-        return None
+        recorded = None
     if recorded is None:
         return None
     names = {name for _, name in recorded}
@@ -139,8 +124,6 @@ def _find_passed_over(root: str) -> Callable[[str], bool] | None:
 
 def _may_fit_secret(pattern: str) -> bool:
     """Return whether a pattern may fit a secret; a wildcard may stand for folders, too."""
-    from sayso.reading.secrets_below import fits_secret
-
     plain = _PLAIN.fullmatch(pattern) if len(pattern) <= _LONGEST else None
     return plain is None or fits_secret(pattern) or fits_secret(plain[1])
 

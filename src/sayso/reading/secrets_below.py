@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import list_folder
@@ -40,7 +40,9 @@ _LONGEST_PATTERN = 1_000
 def fits_secret(pattern: str) -> bool:
     """Return whether a pattern of names, or of paths, may fit a file that holds secrets."""
     return any(
-        one is None or is_secret(one) or any(fnmatch.fnmatchcase(each, _last_name(one)) for each in _SAMPLES)
+        one is None
+        or is_secret(one)
+        or any(fnmatch.fnmatchcase(each, one.rpartition("/")[2]) for each in _SAMPLES)
         for one in _read_pattern(pattern)
     )
 
@@ -50,10 +52,12 @@ def type_as_pattern(name: str) -> str:
     return f"*.{name}" if name in PLAIN_TYPES else "*"
 
 
-def _fits_name(name: str, pattern: str) -> bool:
-    """Return whether a file of this name may be among those of the pattern."""
-    alternatives = _read_pattern(pattern)
-    return any(one is None or fnmatch.fnmatchcase(name.casefold(), _last_name(one)) for one in alternatives)
+def _fits_name(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a file of this name may be among those of one of the patterns."""
+    alternatives = [one for pattern in patterns for one in _read_pattern(pattern)]
+    return any(
+        one is None or fnmatch.fnmatchcase(name.casefold(), one.rpartition("/")[2]) for one in alternatives
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -66,10 +70,6 @@ def _read_pattern(pattern: str) -> tuple[str | None, ...]:
         if len(found) > _MOST_ALTERNATIVES:
             return (None,)
     return tuple(one if _EVERYDAY.fullmatch(one) else None for one in found) or (None,)
-
-
-def _last_name(pattern: str) -> str:
-    return pattern.rpartition("/")[2]
 
 
 def holds_secrets(folder: str) -> bool:
@@ -97,11 +97,11 @@ def find_secret(
             if entry is None:
                 return "more than can be looked at"
             linked = (opens or follows) and entry.is_symlink()
-            if not is_secret(entry.path) and not (linked and _leads_to_secret(entry, folder, follows)):
-                continue
-            if included and not entry.is_dir() and not any(_fits_name(entry.name, one) for one in included):
-                continue
-            if passed_over is None or not passed_over(entry.path):
+            if (
+                (is_secret(entry.path) or (linked and _leads_to_secret(entry, folder, follows)))
+                and (not included or entry.is_dir() or _fits_name(entry.name, included))
+                and (passed_over is None or not passed_over(entry.path))
+            ):
                 return entry.name
     except OSError:
         return "a folder that cannot be read"
@@ -148,9 +148,7 @@ def _walk(folder: str, excluded: tuple[str, ...]) -> Iterator[os.DirEntry[str] |
             if seen > MAX_ENTRIES:
                 yield None
                 return
-            name = entry.name
-            if name in _PASSED_OVER or (excluded and any(fnmatch.fnmatchcase(name, one) for one in excluded)):
+            if entry.name in _PASSED_OVER or any(fnmatch.fnmatchcase(entry.name, one) for one in excluded):
                 continue
             yield entry
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
+            waiting += [entry.path] if entry.is_dir(follow_symlinks=False) else []

@@ -55,23 +55,32 @@ def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[
     """
     for name, value in undeclared_values(args, source):
         folded = fold_argument(name)
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            if not isinstance(one, str) or not one:
-                continue
+        members = value if isinstance(value, (list, tuple)) else (value,)
+        for one in (member for member in members if isinstance(member, str) and member):
             url = f"http://{one}" if folded == "host" and not is_address(one) else one
-            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not _is_open(url)
+            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not is_open(url)
             if leads or _PROXY.fullmatch(folded):
                 yield name, one
 
 
-def _is_open(url: str) -> bool:
+def find_local_path(url: object) -> str | None:
+    """Return the path of a file that is named as an address; None of any other address."""
+    found = read_url(url)
+    return found.path if found is not None and found.scheme == "file" else None
+
+
+def is_open(url: object) -> bool:
+    """Return whether this is the address of something public."""
     found = read_url(url)
     return found is not None and found.open
 
 
 def read_url(url: object) -> UrlTarget | None:
     """Parse this URL; None if it has more than one reading."""
-    if not isinstance(url, str) or _odd(url):
+    # Programs read white space, backslashes and invisible characters in different ways.
+    if not isinstance(url, str) or any(
+        c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url
+    ):
         return None
     try:
         parts = urlsplit(url)
@@ -82,22 +91,16 @@ def read_url(url: object) -> UrlTarget | None:
     if scheme == "file":
         local = parts.netloc in ("", "localhost")
         return UrlTarget(scheme, "", unquote(parts.path), False) if local else None
-    host = _normalise_host(parts.hostname or "")
+    named = parts.hostname or ""
+    host = named.partition("%")[0] if ":" in named else normalise_host(unquote(named))
     public = host != "" and port != 0 and "@" not in parts.netloc and not _near(host)
     return UrlTarget(scheme, host, parts.path, public and scheme in ("http", "https"))
 
 
-def _odd(url: str) -> bool:
-    """White space, backslashes and invisible characters, which programs read in different ways."""
-    return any(c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url)
-
-
-def _normalise_host(host: str) -> str:
-    """The host as a resolver would see it, or "" if it is none."""
-    if ":" in host:
-        return host.partition("%")[0]
+def normalise_host(host: str) -> str:
+    """The name of a host as a resolver would see it, or "" if it is none."""
     try:
-        return unicodedata.normalize("NFKC", unquote(host)).encode("idna").decode().casefold().rstrip(".")
+        return unicodedata.normalize("NFKC", host).encode("idna").decode().casefold().rstrip(".")
     except UnicodeError:
         return ""
 
@@ -111,19 +114,15 @@ def _near(host: str) -> bool:
 
 
 def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that this host is, of an IPv6 address that carries one of IPv4 that one."""
     import socket
 
     try:
         if ":" in host:
-            return _unwrap_ipv4(ipaddress.IPv6Address(host))
+            address = ipaddress.IPv6Address(host)
+            carried = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
+            return carried or address.ipv4_mapped or address.sixtofour or address
         # Resolvers take 127.1, 0x7f.1 and 2130706433 for 127.0.0.1; so does this, without asking any of them.
         return ipaddress.IPv4Address(socket.inet_aton(host)) if _NUMERIC.fullmatch(host) else None
     except (OSError, ValueError):
         return None
-
-
-def _unwrap_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address that an IPv6 address carries, if it does."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address

@@ -54,7 +54,7 @@ from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
-from sayso.reading.risk import read_risk
+from sayso.reading.command_lines import read_risk
 from sayso.store.contract import Reader, Writer
 
 USER = "user"

@@ -30,9 +30,9 @@ from sayso.gate.as_json import decision_to_json, hearing_to_json, question_to_js
 from sayso.gate.deciding.plan_from_host import read_host_plan
 from sayso.gate.deciding.request import just_reviewed, make_call, make_request
 from sayso.reading.call import CallReading, arguments_beside_command, read_call
+from sayso.reading.command_lines import read_risk
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import add_content_digest
-from sayso.reading.risk import read_risk
 
 CALL_KEYS = frozenset(
     {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "own_row", "origin"}

@@ -22,7 +22,7 @@ from sayso.reading.patches.lines import (
     PatchReader,
     Rule,
     names_one_file,
-    pass_over,
+    take_named,
     unescape,
 )
 
@@ -147,7 +147,7 @@ _SIDE = r'("(?:\\[^\t\n]|[^"\\\t\n])*"(?=\t|$)|[^"\t\n][^\t\n]*(?=\t)|[^"\t\n ][
 _RULE = r"(?:=+|\\ .*)$"
 _ODD = r"(?:old|new|deleted)(?: file)? mode |index [0-9a-f]+\.\.|GIT binary patch"
 """A line of git's own about a link, a module or bytes, where it is no other."""
-_TEXT = _rule(rf"{_RULE}|(?:diff -(?!-git)|(?!{_ODD}|(?i:{DIFF_LINE}))).*", pass_over)
+_TEXT = _rule(rf"{_RULE}|(?:diff -(?!-git)|(?!{_ODD}|(?i:{DIFF_LINE}))).*", take_named)
 """Text that is a header to no program. All pass over the command that made a patch."""
 _HEADS = (
     _rule(rf'diff --git (?:({_QUOTED}|[^\s"]+) ({_QUOTED}|[^\s"]+)|(a/(.+)) (b/\4))$', _take_head),
@@ -176,10 +176,10 @@ _GRAMMAR: dict[str, tuple[Rule, ...]] = {
         _rule(
             rf"(?!(?=[ !])(?i:{DIFF_LINE}))(?:[ !+-](?: .*)?||\*{{15}}.*|\*\*\* \d+(?:,\d+)? \*{{4}}.*"
             r"|--- \d+(?:,\d+)? -{4}.*|\\ .*)$",
-            pass_over,
+            take_named,
         ),
         _TEXT,
         *_HEADS,
     ),
-    "lost": (_rule(_RULE, pass_over), *_HEADS),
+    "lost": (_rule(_RULE, take_named), *_HEADS),
 }

@@ -103,11 +103,6 @@ def take_named(reader: PatchReader, found: re.Match[str]) -> int | None:
     return found.end()
 
 
-def pass_over(reader: PatchReader, found: re.Match[str]) -> int:
-    """Take lines that say nothing of a file."""
-    return found.end()
-
-
 def names_one_file(text: str) -> bool:
     """Return whether every program reads the same name here: nothing invisible, no blanks around, no home."""
     return text != "" and text.isprintable() and text == text.strip() and text[0] != "~"

@@ -23,12 +23,12 @@ from sayso.reading.patches.lines import (
     BLANKS,
     BREAKS,
     DIFF_HEADER,
+    DIFF_LINE,
     INDENT,
     PatchedFile,
     PatchReader,
     PatchReading,
     Rule,
-    pass_over,
     take_named,
 )
 
@@ -62,7 +62,7 @@ _ENVELOPE: tuple[Rule, ...] = (
             rf"Update File: (?P<edited>{_NAME_ENDS}{_CONTENT}",
         )
     ),
-    (lazy_pattern(rf"\A{_FIRST}$|{_LAST}\Z", re.MULTILINE), pass_over),
+    (lazy_pattern(rf"\A{_FIRST}$|{_LAST}\Z", re.MULTILINE), take_named),
     _LOST,
 )
 
@@ -77,7 +77,7 @@ _BODY = (
     rf"(?:\n(?!{_CLOSES}|{_OPENS}).*)*(?:\n{_CLOSES}|\n(?P<again>{_OPENS})|(?P<unclosed>\Z))"
 )
 _BLOCKS: tuple[Rule, ...] = (
-    (lazy_pattern(_FENCES, re.MULTILINE), pass_over),
+    (lazy_pattern(_FENCES, re.MULTILINE), take_named),
     (lazy_pattern(_BODY, re.MULTILINE), take_named),
     (
         lazy_pattern(
@@ -90,8 +90,10 @@ _BLOCKS: tuple[Rule, ...] = (
 )
 
 _FENCE = lazy_pattern(r"```\w*\s+")
-_FRAGMENT = lazy_pattern(r"@@.*|[+\- ].*|\\ .*|\*\*\* End of File|")
-"""A line of a hunk."""
+_HUNK = lazy_pattern(
+    rf"(?:(?!(?=[+*-])(?i:{DIFF_LINE}))(?:@@.*|[+\- ].*|\\ .*|\*\*\* End of File|)(?:\n|\Z))*", re.MULTILINE
+)
+"""The lines of a hunk, none of them a header to any program."""
 
 
 def is_patch(text: str) -> bool:
@@ -106,31 +108,34 @@ def is_patch(text: str) -> bool:
 def speaks_patch(text: str) -> bool:
     """Return whether a line of this text is of a patch, wherever it stands."""
     whole = _with_line_ends(text)
-    return any(one.search(whole) for one in (AGENT_HEADER, _DIFF, _BLOCK))
+    return any(one.search(whole) for one, _ in _FORMATS)
 
 
 def read_patch(text: str, strip: Strip = None) -> PatchReading:
     """Read a patch, of which a program leaves out so many folders of each name."""
     plain, whole = text.replace("\r\n", "\n"), _with_line_ends(text)
     lines = plain.split("\n")
-    found = []
-    if AGENT_HEADER.search(whole):
-        found.append(_read_envelope(plain.strip(BLANKS)))
-    if _BLOCK.search(whole):
-        found.append(PatchReader({"": _BLOCKS}).read(plain))
-    if _DIFF.search(whole):
-        found.append(read_diff(plain, strip))
-    unread = [line for line in lines if BREAKS.search(line) and _hides_header(line)]
+    found = [read(plain, strip) for speaks, read in _FORMATS if speaks.search(whole)]
+    # A header may stand after what ends a line for some programs only.
+    unread = [
+        line
+        for line in lines
+        if any(AGENT_HEADER.match(part) or DIFF_HEADER.match(part) for part in BREAKS.split(line)[1:])
+    ]
     unread += (line for one in found for line in one.unread)
-    if not found and not all(map(_is_of_hunk, lines)):
+    if not found and _HUNK.fullmatch(plain) is None:
         unread.append("")
     files = dict.fromkeys(file for one in found for file in one.files)
     return PatchReading(tuple(files), (*unread, *lines) if unread else ())
 
 
-def _read_envelope(text: str) -> PatchReader:
+def _read_blocks(text: str, strip: Strip) -> PatchReader:
+    return PatchReader({"": _BLOCKS}).read(text)
+
+
+def _read_envelope(text: str, strip: Strip) -> PatchReader:
     """Read a patch of a coding agent, with a file also as hosts find it that shorten `link/..` as text."""
-    whole = _HERE.sub(r"\2", text)
+    whole = _HERE.sub(r"\2", text.strip(BLANKS))
     reader = PatchReader({"": _ENVELOPE}).read(whole)
     if _WHOLE.fullmatch(whole) is None:
         reader.unread.append(whole.partition("\n")[0].strip(BLANKS))
@@ -142,16 +147,9 @@ def _read_envelope(text: str) -> PatchReader:
     return reader
 
 
+_FORMATS = ((AGENT_HEADER, _read_envelope), (_BLOCK, _read_blocks), (_DIFF, read_diff))
+
+
 def _with_line_ends(text: str) -> str:
     """Return a text with each line ended as any program ends it."""
     return BREAKS.sub("\n", text.replace("\r\n", "\n"))
-
-
-def _is_of_hunk(line: str) -> bool:
-    named = line[:1] in "+-*" and DIFF_HEADER.match(line) is not None
-    return _FRAGMENT.fullmatch(line) is not None and not named
-
-
-def _hides_header(line: str) -> bool:
-    """Return whether a header stands after what ends a line for some programs only."""
-    return any(AGENT_HEADER.match(part) or DIFF_HEADER.match(part) for part in BREAKS.split(line)[1:])
