@@ -9,12 +9,13 @@ from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
-from sayso.reading.shell.commands.usage import report_problem
+from sayso.reading.shell.commands.usage import names_chosen
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.local_tools import is_activation
+from sayso.reading.shell.specials.wrappers import parse_and_judge, run_inner, run_joined
 from sayso.reading.shell.state import MAX_FOLDERS, ShellState, join_path
 from sayso.reading.shell.value import Value
 
@@ -52,42 +53,28 @@ _HARMLESS_SETTINGS = frozenset(
 
 def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cd` and `pushd`: the folder that later commands run in."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    state = invocation.state
-    before = state.folders
+    parsed = parse_and_judge(judge, program, invocation)
+    state, start, end = invocation.state, invocation.start, invocation.end
+    before, untold = state.folders, "where it goes cannot be told"
     if parsed.problem is not None or len(parsed.operands) > 1:
         state.folders = (None,)
-        judge.doubt("where it goes cannot be told", invocation.start, invocation.end)
+        judge.doubt(untold, start, end)
         return
-    target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
-    if (
-        target.text == "-"
-        and state.previous is not None
-        and len(before) == 1
-        and "OLDPWD" not in state.variables
-    ):
+    value = parsed.operands[0].value if parsed.operands else Value("~", home=True)
+    known = len(before) == 1
+    if value.text == "-" and state.previous is not None and known and "OLDPWD" not in state.variables:
         state.folders, state.previous = state.previous, before
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    targets = target.value.choices or (target.value,)
-    every = dict.fromkeys(
-        after for one in targets for folder in before for after in _folders_after(one, folder, judge, state)
-    )
-    state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
-    state.previous = before if program.name == "cd" and len(before) == 1 and None not in before else None
-    if state.folders == (None,):
-        judge.record(
-            "shell.change_folder",
-            Risk.MODERATE,
-            "where it goes cannot be told",
-            invocation.start,
-            invocation.end,
-        )
-        return
-    if "CDPATH" in state.variables:
-        state.folders = (None,)
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    else:
+        pairs = [(one, folder) for one in value.choices or (value,) for folder in before]
+        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, judge, state))
+        state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
+        state.previous = before if program.name == "cd" and known and None not in before else None
+        if state.folders == (None,):
+            judge.record("shell.change_folder", Risk.MODERATE, untold, start, end)
+            return
+        if "CDPATH" in state.variables:
+            state.folders = (None,)
+    judge.effect(default_effect("shell.inspect"), start, end)
 
 
 def _folders_after(
@@ -115,26 +102,32 @@ def _folders_after(
         return (None,)
 
 
+def _mistrust(judge: Judge, state: ShellState, why: str, at: Argument | Invocation, later: str) -> None:
+    """Record a doubt here, and one for each command that comes later."""
+    judge.doubt(why, at.start, at.end)
+    state.changed = later
+
+
 def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`export NAME=VALUE`, `declare`, `local` …: variables of the commands that follow."""
+    state = invocation.state
     for one in invocation.arguments:
         text = one.text if one.text is not None else one.value.prefix
-        if text[:1] == "-":
-            if text not in ("-x", "-g", "-p", "-r", "-i", "-a", "-A"):
-                judge.doubt(f"{program.name} {text} is not understood", one.start, one.end)
-                invocation.state.changed = "an earlier command changed what names mean"
-            if text == "-i":
-                judge.doubt("a variable that computes can run commands", one.start, one.end)
-            continue
         name, equals, value = text.partition("=")
-        if one.text is not None and equals and is_project_setting(judge, name, value, invocation.state):
+        if text == "-i":
+            judge.doubt("a variable that computes can run commands", one.start, one.end)
+        elif text[:1] == "-":
+            if text not in ("-x", "-g", "-p", "-r", "-a", "-A"):
+                why = f"{program.name} {text} is not understood"
+                _mistrust(judge, state, why, one, "an earlier command changed what names mean")
+        elif one.text is not None and equals and is_project_setting(judge, name, value, state):
             continue
-        if not name.isidentifier() or is_risky(name):
-            judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
-            invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
+        elif not name.isidentifier() or is_risky(name):
+            sets = f"sets {name[:40]}, which programs go by"
+            _mistrust(judge, state, f"it {sets}", one, f"an earlier command {sets}")
         elif equals:
             known = one.text is not None and not one.value.wild
-            invocation.state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
+            state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
@@ -149,8 +142,8 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     for one in invocation.arguments:
         text = one.text
         if text is None:
-            judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
-            invocation.state.changed = "an earlier command changed a variable that is not known"
+            why, later = "which variable it changes is not known", "changed a variable that is not known"
+            _mistrust(judge, invocation.state, why, invocation, f"an earlier command {later}")
             continue
         if "[" in text:
             judge.doubt("a name in it is computed", one.start, one.end)
@@ -184,8 +177,8 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         judge.doubt("a name in it is computed", one.start, one.end)
         return
     if is_risky(text):
-        judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
-        state.changed = f"an earlier command changed {text}"
+        why = f"it changes {text}, which programs go by"
+        _mistrust(judge, state, why, one, f"an earlier command changed {text}")
     state.functions.pop(text, None)
     state.forget(text)
     if state.input is not None and (state.input.vetted or state.input.source):
@@ -195,14 +188,15 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
 def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`alias`, `trap`, `hash`, `enable` …: what comes later may not be what it says."""
     arguments = invocation.arguments
-    if not arguments or all(one.text in ("-p", "-l") for one in arguments):
+    if all(one.text in ("-p", "-l") for one in arguments):
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
-    judge.doubt(f"{program.name} changes what later commands mean", invocation.start, invocation.end)
-    invocation.state.changed = f"an earlier {program.name} changed what commands mean"
-    for one in arguments:
-        body = (one.text or "").partition("=")[2] if program.name == "alias" else one.text
-        if body and (program.name == "alias" or one is arguments[0]):
+    why, later = f"{program.name} changes what later commands mean", "changed what commands mean"
+    _mistrust(judge, invocation.state, why, invocation, f"an earlier {program.name} {later}")
+    is_alias = program.name == "alias"
+    for one in arguments if is_alias else arguments[:1]:
+        body = (one.text or "").partition("=")[2] if is_alias else one.text
+        if body:
             judge.script(body, invocation.state.copy(), one.start, one.end)
 
 
@@ -210,22 +204,18 @@ def judge_set(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
     for one in invocation.arguments:
         if one.text not in _HARMLESS_SETTINGS:
-            judge.doubt("it changes how the shell works", one.start, one.end)
-            invocation.state.changed = "an earlier command changed how the shell works"
+            changes = "how the shell works"
+            later = f"an earlier command changed {changes}"
+            _mistrust(judge, invocation.state, f"it changes {changes}", one, later)
             return
-    if not invocation.arguments:
-        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
-        return
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    shown = "shell.inspect" if invocation.arguments else "shell.environment"
+    judge.effect(default_effect(shown), invocation.start, invocation.end)
 
 
 def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`eval`: never low; what can be read of it is judged as well."""
     judge.doubt("eval runs what it is given once more", invocation.start, invocation.end)
-    texts = [one.text for one in invocation.arguments]
-    if texts and all(text is not None for text in texts):
-        joined = " ".join(text or "" for text in texts)
-        judge.script(joined, invocation.state, invocation.start, invocation.end)
+    run_joined(judge, invocation.arguments, invocation.state)
     invocation.state.changed = "an earlier eval may have changed what commands mean"
 
 
@@ -249,31 +239,22 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
 
 def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    if not parsed.operands:
-        judge.doubt("it changes where the shell reads and writes", invocation.start, invocation.end)
-        invocation.state.changed = "an earlier exec changed where the shell reads and writes"
+    parsed = parse_and_judge(judge, program, invocation)
+    if parsed.operands:
+        run_inner(judge, program, invocation, parsed.operands)
         return
-    judge.run(parsed.operands, invocation.state, parsed.operands[0].start, invocation.end, invocation.body)
+    where = "where the shell reads and writes"
+    _mistrust(judge, invocation.state, f"it changes {where}", invocation, f"an earlier exec changed {where}")
 
 
 def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    if not parsed.operands or chosen & {"-v", "-V"}:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    judge.run(
-        parsed.operands,
-        invocation.state,
-        parsed.operands[0].start,
-        invocation.end,
-        invocation.body,
-        without_functions=True,
-    )
+    parsed = parse_and_judge(judge, program, invocation)
+    inner, state, end = parsed.operands, invocation.state, invocation.end
+    if not inner or names_chosen(parsed) & {"-v", "-V"}:
+        judge.effect(default_effect("shell.inspect"), invocation.start, end)
+    else:
+        judge.run(inner, state, inner[0].start, end, invocation.body, without_functions=True)
 
 
 def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -284,23 +265,15 @@ def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printf`: prints; with -v it sets a variable."""
-    arguments = invocation.arguments
-    if arguments and (arguments[0].value.may_be_option or (arguments[0].text or "")[:2] == "-v"):
-        judge.doubt("printf sets a variable", arguments[0].start, arguments[0].end)
-        invocation.state.changed = "an earlier printf set a variable"
-        return
-    form = (
-        arguments[1]
-        if len(arguments) > 1 and arguments[0].text == "--"
-        else arguments[0]
-        if arguments
-        else None
-    )
-    if form is not None and (form.text is None or _sets_variable(form.text)):
-        judge.doubt("printf may set a variable", form.start, form.end)
-        invocation.state.changed = "an earlier printf may have set a variable"
-        return
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    words, state = invocation.arguments, invocation.state
+    form = next((one for one in words[:2] if one.text != "--"), None)
+    if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
+        _mistrust(judge, state, "printf sets a variable", words[0], "an earlier printf set a variable")
+    elif form is not None and (form.text is None or _sets_variable(form.text)):
+        later = "an earlier printf may have set a variable"
+        _mistrust(judge, state, "printf may set a variable", form, later)
+    else:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
 def _sets_variable(form: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.kinds import judge_kind
-from sayso.reading.shell.commands.usage import judge_option_values, report_problem
+from sayso.reading.shell.commands.usage import names_chosen
 from sayso.reading.shell.files.deep import LinkUse, secret_under, texts_of
 from sayso.reading.shell.files.guard import (
     OWN,
@@ -20,7 +21,8 @@ from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.wrappers import parse_and_judge, put_in
 from sayso.reading.shell.value import Value
 
 _FOUND = Value(None, vetted=True, prefix="./")
@@ -30,6 +32,7 @@ _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _SHOWS_NO_CONTENT = frozenset(
     {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
 )
+_SHOWS_HIDDEN = ("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres")
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -99,30 +102,22 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
     words = [one.text or "" for one in invocation.arguments]
     starts = list(itertools.takewhile(lambda one: one[:1] not in "-(!", words)) or ["."]
     command = next((i for i, one in enumerate(words) if one in _RUNS or one in _BATCHES), len(words))
-    if finds_plain(words[:command], invocation.state) or (
-        command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT
+    if finds_plain(words[:command], invocation.state) or not _SHOWS_NO_CONTENT.isdisjoint(
+        words[command + 1 : command + 2]
     ):
         return _FOUND
-    if _looks_for_secrets(words):
-        return _SECRET
     follows = not FOLLOWS_LINKS.isdisjoint(words[:command])
-    for folder in invocation.state.folders:
-        if any(
-            secret_under(judge, folder, one, links=LinkUse(follows=follows)) is not None for one in starts
-        ):
-            return _SECRET
-    return _FOUND
+    return _SECRET if _looks_for_secrets(words) else _found_below(judge, starts, invocation, follows=follows)
 
 
-def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation, *, follows: bool) -> Value:
-    """The same for what passes hidden files over."""
-    for folder in invocation.state.folders:
-        if any(
-            secret_under(judge, folder, one, hidden=False, links=LinkUse(follows=follows)) is not None
-            for one in starts
-        ):
-            return _SECRET
-    return _FOUND
+def _found_below(
+    judge: Judge, starts: Sequence[str | None], invocation: Invocation, *, follows: bool, hidden: bool = True
+) -> Value:
+    """The same for all that lies below these, or for what is not hidden."""
+    links = LinkUse(follows=follows)
+    places = itertools.product(invocation.state.folders, starts)
+    found = (secret_under(judge, *place, hidden=hidden, links=links) for place in places)
+    return _FOUND if all(one is None for one in found) else _SECRET
 
 
 def _judge_command(
@@ -134,7 +129,7 @@ def _judge_command(
         if words[end].text == "+" and end > here and words[end - 1].text == "{}":
             break
         end += 1
-    inner = tuple(_fill(one, found) for one in words[here:end])
+    inner = tuple(put_in(one, "{}", found, begins=True) for one in words[here:end])
     state = invocation.state.copy()
     if kind in ("-execdir", "-okdir"):
         state.folders = (None,)
@@ -147,52 +142,40 @@ def _judge_command(
     return end + 1
 
 
-def _fill(one: Argument, found: Value) -> Argument:
-    """`{}` becomes the name of a file that was found, which never begins with a dash."""
-    text = one.text
-    if text is None or "{}" not in text:
-        return one
-    if text.startswith("{}"):
-        return Argument(found, one.start, one.end)
-    if " " in text.strip():
-        return Argument(Value(None, source=found.source), one.start, one.end)
-    return Argument(Value(None, prefix=text.partition("{}")[0], source=found.source), one.start, one.end)
-
-
 def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """fd: `-x` and `-X` take the rest as a command."""
     arguments = invocation.arguments
-    at = next(
-        (i for i, one in enumerate(arguments) if one.text in ("-x", "-X", "--exec", "--exec-batch")), None
-    )
-    before = arguments if at is None else arguments[:at]
-    parsed = parse_options(program.table, before)
-    report_problem(judge, parsed, program, invocation)
-    judge_option_values(judge, parsed, program, invocation)
+    at = next((i for i, one in enumerate(arguments) if one.text in _BATCHES), len(arguments))
+    before, command = arguments[:at], arguments[at + 1 :]
+    parsed = parse_and_judge(judge, program, invocation, before)
     for one in parsed.operands[1:]:
         judge_path(judge, "files.list", one, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
-    if at is None:
+    if not command:
+        if at < len(arguments):
+            judge.doubt("fd is given no command", invocation.start, invocation.end)
         return
-    hidden = any(
-        (one.text or "-H").startswith(("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres"))
-        for one in before
-    )
-    starts = texts_of(parsed.operands[1:]) or ["."]
-    follows = any(option.name == "-L" for option, _ in parsed.options)
-    found = (
-        _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation, follows=follows)
-    )
-    sought = [(one.text or "").replace("\\", "").strip("^$") for one in parsed.operands[:1]]
-    sought += [
-        f"x.{value.text}" for option, value in parsed.options if option.name == "-e" and value is not None
-    ]
-    shows = at + 1 < len(arguments) and arguments[at + 1].text not in _SHOWS_NO_CONTENT
-    found = _note_words(_SECRET if shows and any(map(is_secret, sought)) else found, invocation)
-    inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
-    if not inner:
-        judge.doubt("fd is given no command", invocation.start, invocation.end)
-        return
-    if not any("{" in (one.text or "") for one in arguments[at + 1 :]):
+    found = _note_words(_found_by_fd(judge, parsed, before, command, invocation), invocation)
+    inner = tuple(put_in(one, "{}", found, begins=True) for one in command)
+    if not any("{" in (one.text or "") for one in command):
         inner = (*inner, Argument(found, invocation.start, invocation.end))
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
+
+
+def _found_by_fd(
+    judge: Judge,
+    parsed: ParsedOptions,
+    before: tuple[Argument, ...],
+    command: tuple[Argument, ...],
+    invocation: Invocation,
+) -> Value:
+    """The name of a file that fd finds: it passes hidden files over unless it is told."""
+    sought = [(one.text or "").replace("\\", "").strip("^$") for one in parsed.operands[:1]]
+    sought += [f"x.{value.text}" for option, value in parsed.options if option.name == "-e" and value]
+    if command[0].text not in _SHOWS_NO_CONTENT and any(map(is_secret, sought)):
+        return _SECRET
+    if any((one.text or "-H").startswith(_SHOWS_HIDDEN) for one in before):
+        return _found_by(judge, invocation)
+    starts = texts_of(parsed.operands[1:]) or ["."]
+    follows = "-L" in names_chosen(parsed)
+    return _found_below(judge, starts, invocation, follows=follows, hidden=False)

@@ -139,7 +139,7 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
     if words[:1] == ["get"] and len(words) > 1:
         invocation = msgspec.structs.replace(invocation, arguments=invocation.arguments[1:])
     parsed = judge_by_data(judge, program, invocation)
-    first = parsed.operands[0].text if parsed is not None and parsed.operands else None
+    first = parsed.operands[0].text if parsed.operands else None
     if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
         judge.record(
             "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end
@@ -156,8 +156,6 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
 def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git checkout`: with paths it throws their changes away."""
     parsed = judge_by_data(judge, program, invocation)
-    if parsed is None:
-        return
     words = [one.text for one in invocation.arguments]
     after = words.index("--") + 1 if "--" in words else len(words)
     paths = list(invocation.arguments[after:])
@@ -186,14 +184,6 @@ def _names_file(judge: Judge, one: Argument, state: ShellState) -> bool:
         ):
             return True
     return False
-
-
-def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`git push`: a ref that begins with + is forced, and one that begins with : is deleted."""
-    parsed = judge_by_data(judge, program, invocation)
-    for one in parsed.operands if parsed is not None else ():
-        if one.text is None or one.text.startswith(("+", ":")):
-            judge.effect(default_effect("git.push_force"), one.start, one.end)
 
 
 def _check_configuration(

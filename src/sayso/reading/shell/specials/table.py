@@ -17,7 +17,7 @@ from sayso.reading.shell.specials import (
     wrappers,
 )
 from sayso.reading.shell.specials.find import judge_fd, judge_find
-from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
+from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_settings_of_git
 from sayso.reading.shell.specials.tar import judge_tar
 from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
 
@@ -48,7 +48,7 @@ SPECIALS: dict[str, Special] = {
     "sayso": guarding.judge_sayso,
     "signals": guarding.judge_signals,
     "unit": guarding.judge_unit,
-    "settings": families.judge_settings,
+    "settings": families.judge_shaped,
     "sampled": families.judge_sampled,
     "directory": families.judge_directory,
     "plist": families.judge_plist,
@@ -65,16 +65,16 @@ SPECIALS: dict[str, Special] = {
     "npx": local_tools.judge_npx,
     "project_script": tasks.judge_project_script,
     "git_checkout": judge_checkout,
-    "git_push": judge_push,
+    "git_push": families.judge_shaped,
     "git_config": judge_settings_of_git,
     "project_code": tools.judge_project_code,
     "patching": tools.judge_patching,
     "contained": tools.judge_contained,
     "copying": judge_copying,
-    "options_file": tools.judge_options_file,
+    "options_file": families.judge_shaped,
     "pairs": tools.judge_pairs,
-    "processes": tools.judge_processes,
-    "clock": tools.judge_clock,
+    "processes": families.judge_shaped,
+    "clock": families.judge_shaped,
     "unzip": judge_unzip,
     "plain": wrappers.judge_plain,
 }

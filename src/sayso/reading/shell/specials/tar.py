@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import msgspec
+
 from sayso.core.model import Risk
-from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.commands.usage import judge_by_data, names_chosen
 from sayso.reading.shell.files.deep import NamesTaken, secret_under
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.unpacking import judge_unpacked
+from sayso.reading.shell.specials.wrappers import known_part
 from sayso.reading.shell.state import ChangedFiles, join_path
 from sayso.reading.shell.value import Value
 
@@ -21,22 +26,17 @@ def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     """Judge tar as its data says; then its archive, its folder and what goes in."""
     earlier = invocation.state.changes.copy()
     arguments = _set_old_style(program, invocation.arguments)
-    made = Invocation(invocation.name, arguments, invocation.state, invocation.start, invocation.end)
-    parsed = judge_by_data(judge, program, made)
-    if parsed is None:
-        return
-    chosen = {option.name for option, _ in parsed.options}
+    parsed = judge_by_data(judge, program, msgspec.structs.replace(invocation, arguments=arguments))
+    chosen = names_chosen(parsed)
     writes = not _WRITES.isdisjoint(chosen)
     for option, value in parsed.options:
-        if value is None:
-            continue
-        if option.name == "-f":
-            _judge_archive(judge, value, invocation, writes=writes)
-        elif option.name == "-C" and "-t" not in chosen:
-            if writes:
-                judge_path(judge, "files.read", value, invocation.state)
-            else:
-                judge_path_into(judge, "files.write", value, invocation.state)
+        if option.name == "-f" and value is not None:
+            if ":" in known_part(value).partition("/")[0]:
+                judge.effect(default_effect("network.api"), value.start, value.end)
+            judge_path(judge, "files.write" if writes else "files.read", value, invocation.state)
+        elif option.name == "-C" and value is not None and "-t" not in chosen:
+            judge_folder = judge_path if writes else judge_path_into
+            judge_folder(judge, "files.read" if writes else "files.write", value, invocation.state)
     if writes:
         for one in parsed.operands:
             judge_path(judge, "files.read", one, invocation.state)
@@ -50,15 +50,13 @@ def _judge_contents(judge: Judge, parsed: ParsedOptions, invocation: Invocation)
     given = [(option.name, value.text) for option, value in parsed.options if value is not None]
     excluded = tuple(text for name, text in given if name == "--exclude" and text)
     starts = [text for name, text in given if name == "-C"] or ["."]
-    for one in parsed.operands:
-        for folder in invocation.state.folders:
-            tops = [None if folder is None or text is None else join_path(folder, text) for text in starts]
-            secret = next(
-                filter(None, (secret_under(judge, top, one.text, NamesTaken(excluded)) for top in tops)), None
-            )
-            if secret is not None:
-                judge.record("files.read", Risk.HIGH, f"it packs {secret}", one.start, one.end)
-                return
+    for one, folder in product(parsed.operands, invocation.state.folders):
+        tops = [None if folder is None or text is None else join_path(folder, text) for text in starts]
+        below = (secret_under(judge, top, one.text, NamesTaken(excluded)) for top in tops)
+        secret = next(filter(None, below), None)
+        if secret is not None:
+            judge.record("files.read", Risk.HIGH, f"it packs {secret}", one.start, one.end)
+            return
 
 
 def _judge_extraction(
@@ -68,16 +66,9 @@ def _judge_extraction(
     given = {option.name: value for option, value in parsed.options if value is not None}
     strip = given["--strip-components"].text or "" if "--strip-components" in given else "0"
     archive = given.get("-f", Argument(Value(None), invocation.start, invocation.end))
-    if not strip.isdigit() or _RENAMES & {option.name for option, _ in parsed.options}:
+    if not strip.isdigit() or _RENAMES & names_chosen(parsed):
         archive, strip = Argument(Value(None), archive.start, archive.end), "0"
     judge_unpacked(judge, archive, given.get("-C"), invocation, earlier, int(strip))
-
-
-def _judge_archive(judge: Judge, value: Argument, invocation: Invocation, *, writes: bool) -> None:
-    text = value.text or value.value.prefix
-    if ":" in text.partition("/")[0]:
-        judge.effect(default_effect("network.api"), value.start, value.end)
-    judge_path(judge, "files.write" if writes else "files.read", value, invocation.state)
 
 
 def _set_old_style(program: KnownProgram, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -16,65 +16,30 @@ from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
-from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
+from sayso.reading.shell.programs.known import KnownProgram
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.wrappers import judge_wrapper, read_named
+from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
 
 _PAIRS = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile", "--argfile"})
-
-
-def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """Programs that take more options from `@FILE`."""
-    for one in invocation.arguments:
-        if (one.text or one.value.prefix)[:1] == "@":
-            judge.doubt("it takes options from a file", one.start, one.end)
-    judge_by_data(judge, program, invocation)
 
 
 def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
     rest = list(invocation.arguments)
     kept: list[Argument] = []
-    while rest:
+    while rest and rest[0].text != "--":
         one = rest.pop(0)
-        if one.text == "--":
-            kept += [one, *rest]
-            break
         if one.text in _PAIRS and any(value.value.may_bring_options for value in rest[:2]):
             judge.doubt("what follows it may be any option", one.start, one.end)
-        if one.text in ("--arg", "--argjson") and len(rest) > 1:
-            del rest[:2]
-        elif one.text in ("--slurpfile", "--rawfile", "--argfile") and len(rest) > 1:
-            judge_path(judge, "files.read", rest[1], invocation.state)
-            del rest[:2]
-        else:
+        if one.text not in _PAIRS or len(rest) < 2:
             kept.append(one)
-    made = Invocation(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
-    made.body = invocation.body
-    judge_by_data(judge, program, made)
-
-
-def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`ps`: letters without a dash are BSD options, and `e` shows the environment of every process."""
-    for one in parse_options(program.table, invocation.arguments).operands:
-        if (one.text or "").isalpha() and "e" in (one.text or ""):
-            judge.effect(default_effect("shell.environment"), one.start, one.end)
-    for one in invocation.arguments:
-        text = one.text or ""
-        if text[:1] == "-" and text[:2] != "--" and "E" in text:
-            judge.effect(default_effect("shell.environment"), one.start, one.end)
-    judge_by_data(judge, program, invocation)
-
-
-def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`date`: an operand without a plus sign sets the clock."""
-    parsed = judge_by_data(judge, program, invocation)
-    if parsed is None or any(option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options):
-        return
-    for one in parsed.operands:
-        if (one.text or one.value.prefix)[:1] != "+":
-            judge.record("system.change", Risk.HIGH, "sets the clock", one.start, one.end)
+            continue
+        if one.text not in ("--arg", "--argjson"):
+            judge_path(judge, "files.read", rest[1], invocation.state)
+        del rest[:2]
+    judge_by_data(judge, program, msgspec.structs.replace(invocation, arguments=(*kept, *rest)))
 
 
 def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
@@ -154,8 +119,6 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
     """A patch changes the files that it names: they are read from it, where it can be read."""
     earlier = invocation.state.changes.copy()
     parsed = judge_by_data(judge, program, invocation)
-    if parsed is None:
-        return
     chosen = {option.name: value for option, value in parsed.options}
     if _LOOKS_AT_PATCH & chosen.keys() and "--apply" not in chosen:
         return
@@ -165,8 +128,7 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
         files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
         files += parsed.operands[1:] if program.name == "patch" else parsed.operands
         texts = [_read_patch(one, invocation.state, earlier) for one in files]
-    if not texts:
-        texts = [None if invocation.body is None else invocation.body.text]
+    texts = texts or [None if invocation.body is None else invocation.body.text]
     strip = _strip_of(chosen, -1 if program.name == "patch" else 1)
     for text in texts:
         found = PatchReading() if text is None else read_patch(text, strip)
@@ -201,21 +163,14 @@ def _judge_patched(
 
 
 def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
-    folder = state.folders[0] if len(state.folders) == 1 else None
-    if file.text is None or folder is None or file.value.home:
-        return None
-    if earlier.may_include(join_path(folder, file.text)):
-        return None
     try:
-        return read_whole(join_path(folder, file.text), 1_000_000).decode()
-    except (OSError, ValueError):
+        return read_named(file, state, earlier, 1_000_000)
+    except FileNotFoundError:
         return None
 
 
 def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A command in a container: its files are the container's, so a script there is not known."""
-    from sayso.reading.shell.specials.wrappers import judge_wrapper
-
     state = invocation.state.copy()
     state.changes = ChangedFiles([""])
     judge_wrapper(judge, program, msgspec.structs.replace(invocation, state=state))

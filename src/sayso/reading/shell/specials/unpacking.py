@@ -17,7 +17,7 @@ from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
-from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.commands.usage import judge_by_data, names_chosen
 from sayso.reading.shell.files.archives import list_archive
 from sayso.reading.shell.files.deep import MAX_WILD_PARTS
 from sayso.reading.shell.files.guard import GUARD
@@ -31,7 +31,8 @@ from sayso.reading.shell.value import Value
 
 MAX_NOTED = 20
 _WILDCARD = lazy_pattern(r"[*?\[]")
-_UNTOLD = "which files it brings cannot be told"
+_ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
+UNTOLD = "which files it brings cannot be told"
 
 
 def judge_unpacked(
@@ -53,7 +54,7 @@ def judge_unpacked(
             path = _expand(judge, archive, folder)
             names = None if earlier.may_include(path) else list_archive(path)
         if names is None:
-            judge.record("files.write", Risk.HIGH, _UNTOLD, invocation.start, invocation.end)
+            judge.record("files.write", Risk.HIGH, UNTOLD, invocation.start, invocation.end)
             return
         stripped = ["/".join(name.split("/")[strip:]) if strip else name for name in names]
         _judge_names(judge, stripped, target, archive, state)
@@ -96,65 +97,55 @@ def judge_unzip(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     """`unzip`: as its data says; where it writes, the files that the archive brings."""
     earlier = invocation.state.changes.copy()
     parsed = judge_by_data(judge, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    if parsed.problem is not None or not chosen.isdisjoint(
-        {"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"}
-    ):
-        return
-    target = next((value for option, value in parsed.options if option.name == "-d"), None)
-    if parsed.operands:
+    if parsed.problem is None and parsed.operands and _ONLY_SHOWS.isdisjoint(names_chosen(parsed)):
+        target = next((value for option, value in parsed.options if option.name == "-d"), None)
         judge_unpacked(judge, parsed.operands[0], target, invocation, earlier)
 
 
 def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cp`, `mv`, `ln`, `rsync` into a folder: each source takes its name along, and what lies in it."""
-    earlier = invocation.state.changes.copy()
+    earlier, state = invocation.state.changes.copy(), invocation.state
     parsed = judge_by_data(judge, program, invocation)
     named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
     sources = parsed.operands if named else parsed.operands[:-1]
-    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
+    target = next(iter((*named, *parsed.operands[-1:])), None)
     if target is None or target.text is None:
         return
-    into = bool(named) or len(sources) > 1 or _may_be_folder(judge, target, invocation.state, earlier)
+    into = bool(named) or len(sources) > 1 or _may_be_folder(judge, target, state, earlier)
     for one in sources:
-        names = _names_taken_along(judge, one, invocation.state, into=into)
+        names = _names_taken_along(judge, one, state, into=into)
         if names is None:
             judge.record("files.write", Risk.HIGH, "it copies more than can be looked at", one.start, one.end)
-            continue
-        if any(map(is_secret, names)):
-            judge.record(
-                "files.read", Risk.HIGH, "it takes a file along that holds secrets", one.start, one.end
-            )
-        _judge_names(judge, names, target, one, invocation.state)
+        elif any(map(is_secret, names)):
+            why = "it takes a file along that holds secrets"
+            judge.record("files.read", Risk.HIGH, why, one.start, one.end)
+        _judge_names(judge, names or [], target, one, state)
 
 
 def _may_be_folder(judge: Judge, target: Argument, state: ShellState, earlier: ChangedFiles) -> bool:
     """Return whether what is copied there keeps its name: the target is a folder, or may be one by then."""
-    if (target.text or "").endswith("/"):
-        return True
     places = [_expand(judge, target, folder or "/") for folder in state.folders]
-    return any(is_folder(one) or earlier.may_include(f"{one}/x") for one in places)
+    return (target.text or "").endswith("/") or any(
+        is_folder(one) or earlier.may_include(f"{one}/x") for one in places
+    )
 
 
 def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
     """The names that a source has in its target, with those below it; None if there are too many."""
     if source.value.wild or source.value.choices or source.text is None:
         return _names_of_several(judge, source, state, into=into)
-    text = source.text
-    own = text.rstrip("/").rpartition("/")[2]
-    tops = [""] if own in ("", ".", "..") or not into else ["", f"{own}/"] if text[-1] == "/" else [f"{own}/"]
-    found = [top.rstrip("/") for top in tops if top]
-    for folder in state.folders:
-        start = _expand(judge, source, folder or "/")
-        if not is_folder(start):
-            continue
+    own = source.text.rstrip("/").rpartition("/")[2]
+    tops = [f"{own}/"] if into and own not in ("", ".", "..") else [""]
+    found = [top[:-1] for top in tops if top]
+    if found and source.text[-1] == "/":
+        tops.insert(0, "")  # rsync takes what is in it
+    for start in (_expand(judge, source, folder or "/") for folder in state.folders):
         seen = 0
-        for here, _, names in os.walk(start):
+        for here, _, names in os.walk(start) if is_folder(start) else ():
             seen += 1 + len(names)
             if seen > MAX_ENTRIES:
                 return None
-            inner = os.path.relpath(here, start)
-            below = [os.path.normpath(f"{inner}/{name}") for name in names]
+            below = [os.path.normpath(f"{os.path.relpath(here, start)}/{name}") for name in names]
             found += [f"{top}{name}" for top in tops for name in below]
     return found
 
@@ -163,30 +154,27 @@ def _names_of_several(judge: Judge, source: Argument, state: ShellState, *, into
     """The same of a pattern, or of a word that may be one of several; None if nobody can tell which."""
     found: list[str] = []
     for one in source.value.choices or (source.value,):
-        matches = _list_matches(judge, one, state) if one.wild else [one.text]
-        for name in [None] if matches is None else matches:
-            each = None if name is None else Argument(Value(name, home=one.home), source.start, source.end)
-            below = None if each is None else _names_taken_along(judge, each, state, into=into)
+        for name in _list_matches(judge, one, state) if one.wild else [one.text]:
+            value = Value(name, home=one.home)
+            each = Argument(value, source.start, source.end)
+            below = None if name is None else _names_taken_along(judge, each, state, into=into)
             if below is None or len(found) > MAX_ENTRIES:
                 return None
             found += below
     return found
 
 
-def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str] | None:
-    """The files that a pattern names as the folders are now; None if that cannot be told."""
+def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str | None]:
+    """The files that a pattern names as the folders are now, with None if that cannot be told."""
     pattern = value.text or ""
-    if (
-        sum(_WILDCARD.search(part) is not None for part in pattern.split("/")) > MAX_WILD_PARTS
-        or "(" in pattern
-    ):
-        return None
-    found: list[str] = []
+    parts = sum(_WILDCARD.search(part) is not None for part in pattern.split("/"))
+    home, fixed = judge.where.home, split_pattern(pattern)[0]
+    found: list[str | None] = []
     for folder in state.folders:
-        fixed = split_pattern(pattern)[0]
-        top = judge.where.home + fixed[1:] if value.home else join_path(folder or "/", fixed)
-        if folder is None or judge.changes.may_include(f"{top.rstrip('/')}/x"):
-            return None
-        whole = judge.where.home + pattern[1:] if value.home else pattern
-        found += list(islice(glob.iglob(whole, root_dir=folder), MAX_ENTRIES))  # noqa: PTH207
+        top = home + fixed[1:] if value.home else join_path(folder or "/", fixed)
+        changed = judge.changes.may_include(f"{top.rstrip('/')}/x")
+        if folder is None or changed or parts > MAX_WILD_PARTS or "(" in pattern:
+            return [None]
+        whole = home + pattern[1:] if value.home else pattern
+        found += islice(glob.iglob(whole, root_dir=folder), MAX_ENTRIES)  # noqa: PTH207
     return found
