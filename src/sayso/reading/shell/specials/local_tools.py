@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.scripts import judge_script
-from sayso.reading.shell.commands.usage import judge_additions, report_problem
+from sayso.reading.shell.commands.usage import judge_additions, names_chosen, report_problem
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -31,13 +32,13 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     """`npx TOOL`, `npm exec TOOL`: the project's own tool if it has one, else a package that is fetched."""
     parsed = parse_options(program.table, invocation.arguments)
     report_problem(judge, parsed, program, invocation)
-    judge_additions(judge, program, frozenset(option.name for option, _ in parsed.options), invocation)
+    judge_additions(judge, program, names_chosen(parsed), invocation)
     named = parsed.operands[0].text if parsed.operands else None
     found = None if named is None else find_project_tool(judge, named, invocation.state)
     if found is None:
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
-        return
-    run_local(judge, found, parsed.operands, invocation)
+    else:
+        run_local(judge, found, parsed.operands, invocation)
 
 
 def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:
@@ -45,13 +46,16 @@ def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:
     folders = state.folders
     if not _NAME.fullmatch(name) or len(folders) != 1 or folders[0] is None:
         return None
-    here, workspace = os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace)
-    while here == workspace or here.startswith(f"{workspace}/"):
-        path = f"{here}/node_modules/.bin/{name}"
-        if Path(path).is_file():
-            return path
-        here = here.rpartition("/")[0]
-    return None
+    above = folders_up(os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace))
+    tools = (f"{here}/node_modules/.bin/{name}" for here in above)
+    return next((one for one in tools if Path(one).is_file()), None)
+
+
+def folders_up(folder: str | None, workspace: str) -> Iterator[str]:
+    """Yield a folder of the workspace, and those above it."""
+    while workspace and folder and f"{folder}/".startswith(f"{workspace}/"):
+        yield folder
+        folder = folder.rpartition("/")[0]
 
 
 def run_local(judge: Judge, path: str, words: tuple[Argument, ...], invocation: Invocation) -> None:
@@ -98,9 +102,11 @@ def is_system_python(path: str) -> bool:
 
 def is_activation(path: str | None, state: ShellState, workspace: str) -> bool:
     """Return whether this is the file that activates a Python environment of the workspace."""
-    if path is None or path.rpartition("/")[2] != "activate":
-        return False
-    return find_environment_program(path, state, workspace) is not None
+    return (
+        path is not None
+        and path.rpartition("/")[2] == "activate"
+        and find_environment_program(path, state, workspace) is not None
+    )
 
 
 _ONLY_RUN = frozenset({"poetry", "pdm", "pipenv", "rye"})
@@ -111,24 +117,21 @@ def judge_environment_run(judge: Judge, program: KnownProgram, invocation: Invoc
     parsed = parse_and_judge(judge, program, invocation)
     tool = program.name.partition(" ")[0]
     if tool in _ONLY_RUN or (tool == "uv" and _installs_nothing(judge, parsed, invocation.state)):
-        why = "runs a command in the project's environment"
-        judge.record("build.run", Risk.MODERATE, why, invocation.start, invocation.end)
+        operation, more = "build.run", ""
     else:
-        why = "runs a command in the project's environment, and may install what that lacks"
-        judge.record("packages.install", Risk.MODERATE, why, invocation.start, invocation.end)
+        operation, more = "packages.install", ", and may install what that lacks"
+    why = f"runs a command in the project's environment{more}"
+    judge.record(operation, Risk.MODERATE, why, invocation.start, invocation.end)
     run_inner(judge, program, invocation, parsed.operands, parsed)
 
 
 def _installs_nothing(judge: Judge, parsed: ParsedOptions, state: ShellState) -> bool:
-    if any(option.name == "--no-sync" for option, _ in parsed.options):
-        return True
     here = state.folders[0] if len(state.folders) == 1 else None
-    workspace = judge.where.workspace
-    while here and workspace and f"{here}/".startswith(f"{workspace}/"):
-        if _written(f"{here}/uv.lock") is not None:
-            return not state.changes.may_include(here) and _is_up_to_date(here)
-        here = here.rpartition("/")[0]
-    return False
+    above = folders_up(here, judge.where.workspace)
+    project = next((one for one in above if _written(f"{one}/uv.lock") is not None), None)
+    return "--no-sync" in names_chosen(parsed) or (
+        project is not None and not state.changes.may_include(project) and _is_up_to_date(project)
+    )
 
 
 def _is_up_to_date(project: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -18,6 +19,7 @@ from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.local_tools import folders_up
 from sayso.reading.shell.specials.wrappers import judge_wrapper, read_named
 from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
@@ -71,19 +73,18 @@ _NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
 
 def names_code(judge: Judge, state: ShellState) -> bool:
     """Return whether a file of this folder, or of one above it, names code that such a program runs."""
-    workspace = judge.where.workspace
     for folder in state.folders:
-        here = folder
-        if here is None or not workspace or not f"{here}/".startswith(f"{workspace}/"):
+        above = list(folders_up(folder, judge.where.workspace))
+        if not above or any(map(_holds_names, above)):
             return True
-        while here and f"{here}/".startswith(f"{workspace}/"):
-            there = _list_first_names(here)
-            if any(os.path.lexists(f"{here}/{name}") for name in _choose(_RUNNING_FILES, there)):
-                return True
-            if any(_mentions_code(f"{here}/{name}") for name in _choose(_NAMING_FILES, there)):
-                return True
-            here = here.rpartition("/")[0]
     return False
+
+
+def _holds_names(folder: str) -> bool:
+    there = _list_first_names(folder)
+    return any(os.path.lexists(f"{folder}/{name}") for name in _choose(_RUNNING_FILES, there)) or any(
+        mentions(f"{folder}/{name}", _NAMES_CODE, 200_000) for name in _choose(_NAMING_FILES, there)
+    )
 
 
 def _list_first_names(folder: str) -> frozenset[str] | None:
@@ -100,9 +101,10 @@ def _choose(files: dict[str, str], there: frozenset[str] | None) -> Iterable[str
     return files if there is None else [file for file, first in files.items() if first in there]
 
 
-def _mentions_code(path: str) -> bool:
+def mentions(path: str, pattern: re.Pattern[str], most: int) -> bool:
+    """Return whether a file says this; one that is there and cannot be read may do so."""
     try:
-        return _NAMES_CODE.search(read_whole(path, 200_000).decode("utf-8", "replace")) is not None
+        return pattern.search(read_whole(path, most).decode("utf-8", "replace")) is not None
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
