@@ -99,26 +99,27 @@ def _settle(state: ShellState, failed: ShellState | None) -> None:
 
 
 def walk_command(judge: Judge, command: Command, state: ShellState) -> None:
-    if isinstance(command, Simple):
-        _walk_simple(judge, command, state)
-    elif isinstance(command, Pipeline):
-        _walk_pipeline(judge, command, state)
-    elif isinstance(command, Sequence):
-        walk_sequence(judge, command, state)
-    elif isinstance(command, Group):
-        inside = state.copy() if command.own_shell else state
-        before, given = state.input, _walk_redirections(judge, command.redirections, state)
-        inside.input = given or before
-        walk_sequence(judge, command.body, inside)
-        state.input = before
-    elif isinstance(command, Compound):
-        _walk_compound(judge, command, state)
-    else:  # a function may take a program's name; its commands count where it is called
-        state.functions[command.name] = command
-        judge.effect(default_effect("shell.inspect"), command.start, command.end)
-        if is_hook(command.name):
-            judge.doubt("a shell calls this function by itself", command.start, command.end)
-            state.changed = "an earlier function may be called by the shell itself"
+    match command:
+        case Simple():
+            _walk_simple(judge, command, state)
+        case Pipeline():
+            _walk_pipeline(judge, command, state)
+        case Sequence():
+            walk_sequence(judge, command, state)
+        case Group():
+            inside = state.copy() if command.own_shell else state
+            before, given = state.input, _walk_redirections(judge, command.redirections, state)
+            inside.input = given or before
+            walk_sequence(judge, command.body, inside)
+            state.input = before
+        case Compound():
+            _walk_compound(judge, command, state)
+        case Function():  # it may take a program's name; its commands count where it is called
+            state.functions[command.name] = command
+            judge.effect(default_effect("shell.inspect"), command.start, command.end)
+            if is_hook(command.name):
+                judge.doubt("a shell calls this function by itself", command.start, command.end)
+                state.changed = "an earlier function may be called by the shell itself"
 
 
 def _walk_compound(judge: Judge, command: Compound, state: ShellState) -> None:
@@ -197,14 +198,12 @@ def _names_printed(command: Pipeline, state: ShellState) -> Value:
 
 def _printed_by(command: Command, state: ShellState) -> Value:
     """Return the text that a command prints, where its words say it."""
-    if not isinstance(command, Simple) or not command.words or command.redirections:
+    words = command.words if isinstance(command, Simple) and not command.redirections else ()
+    if not words or words[0].value != "echo" or "echo" in state.functions:
         return Value(None)
-    if command.words[0].value != "echo" or "echo" in state.functions:
-        return Value(None)
-    values = [value_of_word(word, state).text for word in command.words[1:]]
-    if any(value is None for value in values):
-        return Value(None)
-    return Value(" ".join(value or "" for value in values))
+    texts = [value_of_word(word, state).text for word in words[1:]]
+    known = [one for one in texts if one is not None]
+    return Value(" ".join(known) if len(known) == len(texts) else None)
 
 
 # Words

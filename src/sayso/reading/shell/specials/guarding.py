@@ -18,17 +18,12 @@ _SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")
 def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sayso`: an agent may ask what is allowed, and nothing else."""
     first = invocation.arguments[0].text if invocation.arguments else None
+    start, end = invocation.start, invocation.end
     if first in FREE_COMMANDS or (len(invocation.arguments) == 1 and first in ("--help", "--version")):
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    named = f"sayso {first}" if first else "sayso"
-    bar(
-        judge,
-        "run_guard_command",
-        f"{named[:60]} is for people, not for agents",
-        invocation.start,
-        invocation.end,
-    )
+        judge.effect(default_effect("shell.inspect"), start, end)
+    else:
+        named = f"sayso {first}" if first else "sayso"
+        bar(judge, "run_guard_command", f"{named[:60]} is for people, not for agents", start, end)
 
 
 def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -29,6 +29,7 @@ _OF_WORKSPACES = frozenset(
 _MAY_RUN_CODE = frozenset({"yarn", "pnpm"})
 """Runners that load code which their own settings name, whatever they are asked for."""
 _MOST_PACKAGES = 200
+_Words = tuple[Argument, ...]
 _Options = tuple[tuple[Option, Argument | None], ...]
 
 
@@ -36,14 +37,10 @@ def judge_tasks(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     """Judge a task runner by its data, and by the command lines of the tasks that it is asked for."""
     judge_words = judge_project_code if program.name in _MAY_RUN_CODE else judge_by_data
     parsed = judge_words(judge, program, invocation)
-    if not program.subcommands:
-        _read_tasks(judge, program.name, parsed.operands, (), parsed.options, invocation)
-        return
     found = _find_name(program, parsed)
     if found is not None:
-        words, options = found
-        given = tuple(one for one in words[1:] if one.text != "--")
-        _read_tasks(judge, program.name, words[:1], given, options, invocation)
+        words, given, options = found
+        _read_tasks(judge, program.name, words, given, options, invocation)
 
 
 def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -56,17 +53,21 @@ def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invoca
         judge_npx(judge, program, invocation)
 
 
-def _find_name(program: KnownProgram, parsed: ParsedOptions) -> tuple[tuple[Argument, ...], _Options] | None:
-    """Return the name of the script that is asked for, with what it is given; None if none is run."""
+def _find_name(program: KnownProgram, parsed: ParsedOptions) -> tuple[_Words, _Words, _Options] | None:
+    """Return the names that are asked for, what their scripts are given, and options; None if none is run."""
     words, options = parsed.operands, parsed.options
+    if not program.subcommands:
+        return words, (), options
     order = words[0].text if words else None
     below = program.subcommand(order) if order else None
     if order in _RUN.get(program.name, _RUN[""]) and below is not None:
         inner = parse_options(below.table, words[1:])
-        return inner.operands, (*options, *inner.options)
-    if order in _DIRECT and program.name in _OF_NODE:
-        return (Argument(Value(_DIRECT[order]), words[0].start, words[0].end), *words[1:]), options
-    return (words, options) if words and below is None else None
+        words, options = inner.operands, (*options, *inner.options)
+    elif order in _DIRECT and program.name in _OF_NODE:
+        words = (Argument(Value(_DIRECT[order]), words[0].start, words[0].end), *words[1:])
+    elif not words or below is not None:
+        return None
+    return words[:1], tuple(one for one in words[1:] if one.text != "--"), options
 
 
 def _read_tasks(
@@ -88,8 +89,8 @@ def _read_tasks(
     settings = dict(one.split("=", 1) for one in texts if "=" in one)
     for here in filter(None, invocation.state.folders):
         place = here if folder is None else join_path(here, folder.text or "")
-        several = not _OF_WORKSPACES.isdisjoint(chosen)
-        for one in _packages(judge.where.workspace) if several else (place,):
+        alone = _OF_WORKSPACES.isdisjoint(chosen)
+        for one in (place,) if alone else _packages(judge.where.workspace):
             found = find_tasks(runner, one, names, settings, None if file is None else file.text)
             if found is None:
                 why = f"{runner} {' '.join(names)} runs commands that cannot be read"
