@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
@@ -17,8 +19,8 @@ from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.unpacking import UNTOLD
-from sayso.reading.shell.specials.wrappers import known_part, parse_and_judge
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.specials.wrappers import judge_wrapper, known_part, parse_and_judge
+from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
 
 _HARMLESS_WHEN_READONLY = lazy_pattern(
@@ -206,3 +208,30 @@ def _judge_socket_path(judge: Judge, path: str, at: Argument, state: ShellState)
         found = operation_at_path("files.write", path, judge.policy, where, ())
         if found.barred is not None:
             bar(judge, found.name.partition(".")[2], found.barred, at.start, at.end)
+
+
+_PAIRS = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile", "--argfile"})
+
+
+def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
+    rest = list(invocation.arguments)
+    kept: list[Argument] = []
+    while rest and rest[0].text != "--":
+        one = rest.pop(0)
+        if one.text in _PAIRS and any(value.value.may_bring_options for value in rest[:2]):
+            judge.doubt("what follows it may be any option", one.start, one.end)
+        if one.text not in _PAIRS or len(rest) < 2:
+            kept.append(one)
+            continue
+        if one.text not in ("--arg", "--argjson"):
+            judge_path(judge, "files.read", rest[1], invocation.state)
+        del rest[:2]
+    judge_by_data(judge, program, msgspec.structs.replace(invocation, arguments=(*kept, *rest)))
+
+
+def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A command in a container: its files are the container's, so a script there is not known."""
+    state = invocation.state.copy()
+    state.changes = ChangedFiles([""])
+    judge_wrapper(judge, program, msgspec.structs.replace(invocation, state=state))

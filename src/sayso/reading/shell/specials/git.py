@@ -1,13 +1,16 @@
-"""git: its options before the subcommand, the folder it works in, and what its configuration would run."""
+"""git: its options, the folder it works in, and what its configuration would run; and patches."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.patches.lines import Change, PatchedFile, PatchReading, names_in
+from sayso.reading.patches.read import read_patch
 from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, names_chosen, report_problem
 from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_file
 from sayso.reading.shell.files.paths import judge_path
@@ -20,9 +23,9 @@ from sayso.reading.shell.specials.git_config import (
     find_running_key,
     is_harmless_key,
 )
-from sayso.reading.shell.specials.tools import mentions
-from sayso.reading.shell.specials.wrappers import go_to
-from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.specials.local_tools import mentions
+from sayso.reading.shell.specials.wrappers import go_to, read_named
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
 
 _LOW = Risk.LOW
@@ -182,3 +185,63 @@ def _check_configuration(
             why = f"the repository's configuration can run a program: {(keys[asked] or '')[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)
             return
+
+
+_LOOKS_AT_PATCH = frozenset({"--dry-run", "--check", "--stat", "--numstat", "--summary"})
+_OTHERWISE = frozenset({"--recount", "--inaccurate-eof", "-d", "-n", "-c", "-u"})
+"""Options with which a patch is read in another way, or in another folder."""
+_UNDONE: dict[Change, Change] = {"write": "delete", "delete": "write", "edit": "edit"}
+
+
+def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A patch changes the files that it names: they are read from it, where it can be read."""
+    earlier = invocation.state.changes.copy()
+    parsed = judge_by_data(judge, program, invocation)
+    chosen = {option.name: value for option, value in parsed.options}
+    if _LOOKS_AT_PATCH & chosen.keys() and "--apply" not in chosen:
+        return
+    if program.name in ("apply_patch", "applypatch"):
+        texts = [one.text for one in parsed.operands]
+    else:
+        files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
+        files += parsed.operands[1:] if program.name == "patch" else parsed.operands
+        texts = [_read_patch(one, invocation.state, earlier) for one in files]
+    texts = texts or [None if invocation.body is None else invocation.body.text]
+    strip = _strip_of(chosen, -1 if program.name == "patch" else 1)
+    for text in texts:
+        found = PatchReading() if text is None else read_patch(text, strip)
+        if strip is None or not found.complete or _OTHERWISE & chosen.keys():
+            why = "which files the patch changes cannot be told"
+            judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
+        lines = Argument(Value("\n".join(found.unread)), invocation.start, invocation.end)
+        judge_guard_mentions(judge, (lines,), invocation.state)
+        unread = (PatchedFile(name, "edit") for name in names_in(found.unread))
+        for file in dict.fromkeys((*found.files, *unread)):
+            change = _UNDONE[file.change] if "-R" in chosen else file.change
+            _judge_patched(judge, change, file.path, chosen, invocation)
+
+
+def _strip_of(chosen: Mapping[str, Argument | None], usual: int) -> int | None:
+    """Return how many folders a patch's names lose; None if that cannot be told."""
+    if "-p" not in chosen:
+        return usual
+    text = (chosen["-p"].text if chosen["-p"] is not None else None) or ""
+    return int(text) if text.isdecimal() and len(text) < 4 else None
+
+
+def _judge_patched(
+    judge: Judge, change: Change, path: str, chosen: Mapping[str, Argument | None], invocation: Invocation
+) -> None:
+    """Judge the change of a file in the folder that an option names."""
+    folder = chosen.get("--directory", chosen.get("-d"))
+    base = Value("") if folder is None else folder.value
+    text = None if base.text is None else f"{base.text}/{path}" if base.text and path[0] != "/" else path
+    value = Value(path) if text is None else msgspec.structs.replace(base, text=text)
+    judge_path(judge, f"files.{change}", Argument(value, invocation.start, invocation.end), invocation.state)
+
+
+def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
+    try:
+        return read_named(file, state, earlier, 1_000_000)
+    except FileNotFoundError:
+        return None

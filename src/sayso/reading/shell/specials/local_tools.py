@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.scripts import judge_script
-from sayso.reading.shell.commands.usage import judge_additions, names_chosen, report_problem
+from sayso.reading.shell.commands.usage import judge_additions, judge_by_data, names_chosen, report_problem
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -151,3 +153,70 @@ def _written(path: str) -> int | None:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - no more than its time
     except OSError:
         return None
+
+
+def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
+    """Judge a program that runs code which files of the project name, whatever it is asked for."""
+    before = len(judge.findings)
+    parsed = judge_by_data(judge, program, invocation)
+    if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
+        judge.record(
+            "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
+        )
+    return parsed
+
+
+def _by_file(*files: str) -> dict[str, str]:
+    """Files, each with the first name of its path in lower case."""
+    return {file: file.partition("/")[0].lower() for file in files}
+
+
+_NAMING_FILES = _by_file(
+    "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
+    ".ansible-lint", ".config/ansible-lint.yml", "package.json",
+)  # fmt: skip
+_RUNNING_FILES = _by_file(
+    ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
+    "rust-toolchain.toml", ".pylint.d",
+)  # fmt: skip
+_NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
+
+
+def names_code(judge: Judge, state: ShellState) -> bool:
+    """Return whether a file of this folder, or of one above it, names code that such a program runs."""
+    for folder in state.folders:
+        above = list(folders_up(folder, judge.where.workspace))
+        if not above or any(map(_holds_names, above)):
+            return True
+    return False
+
+
+def _holds_names(folder: str) -> bool:
+    there = _list_first_names(folder)
+    return any(os.path.lexists(f"{folder}/{name}") for name in _choose(_RUNNING_FILES, there)) or any(
+        mentions(f"{folder}/{name}", _NAMES_CODE, 200_000) for name in _choose(_NAMING_FILES, there)
+    )
+
+
+def _list_first_names(folder: str) -> frozenset[str] | None:
+    """The names in a folder, folded; None if they do not tell which files can be opened there."""
+    try:
+        names = "/".join(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return None
+    return frozenset(names.lower().split("/")) if names.isascii() else None
+
+
+def _choose(files: dict[str, str], there: frozenset[str] | None) -> Iterable[str]:
+    """The files of which the first name is there."""
+    return files if there is None else [file for file, first in files.items() if first in there]
+
+
+def mentions(path: str, pattern: re.Pattern[str], most: int) -> bool:
+    """Return whether a file says this; one that is there and cannot be read may do so."""
+    try:
+        return pattern.search(read_whole(path, most).decode("utf-8", "replace")) is not None
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True

@@ -12,14 +12,11 @@ from sayso.reading.shell.specials import (
     guarding,
     interpreters,
     local_tools,
-    tasks,
-    tools,
     wrappers,
 )
 from sayso.reading.shell.specials.find import judge_fd, judge_find
-from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_settings_of_git
-from sayso.reading.shell.specials.tar import judge_tar
-from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
+from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_patching, judge_settings_of_git
+from sayso.reading.shell.specials.unpacking import judge_copying, judge_tar, judge_unzip
 
 Special = Callable[[Judge, KnownProgram, Invocation], object]
 
@@ -61,18 +58,18 @@ SPECIALS: dict[str, Special] = {
     "fd": judge_fd,
     "tar": judge_tar,
     "environment_run": local_tools.judge_environment_run,
-    "tasks": tasks.judge_tasks,
+    "tasks": interpreters.judge_tasks,
     "npx": local_tools.judge_npx,
-    "project_script": tasks.judge_project_script,
+    "project_script": interpreters.judge_project_script,
     "git_checkout": judge_checkout,
     "git_push": families.judge_shaped,
     "git_config": judge_settings_of_git,
-    "project_code": tools.judge_project_code,
-    "patching": tools.judge_patching,
-    "contained": tools.judge_contained,
+    "project_code": local_tools.judge_project_code,
+    "patching": judge_patching,
+    "contained": families.judge_contained,
     "copying": judge_copying,
     "options_file": families.judge_shaped,
-    "pairs": tools.judge_pairs,
+    "pairs": families.judge_pairs,
     "processes": families.judge_shaped,
     "clock": families.judge_shaped,
     "unzip": judge_unzip,
