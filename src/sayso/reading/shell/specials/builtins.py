@@ -105,7 +105,7 @@ def _folders_after(
 def _mistrust(judge: Judge, state: ShellState, why: str, at: Argument | Invocation, later: str) -> None:
     """Record a doubt here, and one for each command that comes later."""
     judge.doubt(why, at.start, at.end)
-    state.changed = later
+    state.changed = f"an earlier {later}"
 
 
 def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -118,13 +118,18 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
             judge.doubt("a variable that computes can run commands", one.start, one.end)
         elif text[:1] == "-":
             if text not in ("-x", "-g", "-p", "-r", "-a", "-A"):
-                why = f"{program.name} {text} is not understood"
-                _mistrust(judge, state, why, one, "an earlier command changed what names mean")
+                _mistrust(
+                    judge,
+                    state,
+                    f"{program.name} {text} is not understood",
+                    one,
+                    "command changed what names mean",
+                )
         elif one.text is not None and equals and is_project_setting(judge, name, value, state):
             continue
         elif not name.isidentifier() or is_risky(name):
             sets = f"sets {name[:40]}, which programs go by"
-            _mistrust(judge, state, f"it {sets}", one, f"an earlier command {sets}")
+            _mistrust(judge, state, f"it {sets}", one, f"command {sets}")
         elif equals:
             known = one.text is not None and not one.value.wild
             state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
@@ -142,8 +147,8 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     for one in invocation.arguments:
         text = one.text
         if text is None:
-            why, later = "which variable it changes is not known", "changed a variable that is not known"
-            _mistrust(judge, invocation.state, why, invocation, f"an earlier command {later}")
+            later = "command changed a variable that is not known"
+            _mistrust(judge, invocation.state, "which variable it changes is not known", invocation, later)
             continue
         if "[" in text:
             judge.doubt("a name in it is computed", one.start, one.end)
@@ -161,14 +166,13 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def _read_letters(judge: Judge, text: str, one: Argument, names: list[tuple[str, Argument]]) -> str:
     """The letter of this option word whose value is the next word, if any."""
-    for place, letter in enumerate(text[1:], 1):
-        if letter == "C":
-            judge.doubt("it runs a command for each line", one.start, one.end)
-        if letter in _JOINED_VALUES:
-            if letter == "a" and text[place + 1 :]:
-                names.append((text[place + 1 :], one))
-            return "" if text[place + 1 :] else letter
-    return ""
+    place = next((place for place, letter in enumerate(text[1:], 1) if letter in _JOINED_VALUES), len(text))
+    letter, joined = text[place : place + 1], text[place + 1 :]
+    if letter == "C":
+        judge.doubt("it runs a command for each line", one.start, one.end)
+    if letter == "a" and joined:
+        names.append((joined, one))
+    return "" if joined else letter
 
 
 def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation) -> None:
@@ -177,8 +181,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         judge.doubt("a name in it is computed", one.start, one.end)
         return
     if is_risky(text):
-        why = f"it changes {text}, which programs go by"
-        _mistrust(judge, state, why, one, f"an earlier command changed {text}")
+        _mistrust(judge, state, f"it changes {text}, which programs go by", one, f"command changed {text}")
     state.functions.pop(text, None)
     state.forget(text)
     if state.input is not None and (state.input.vetted or state.input.source):
@@ -191,25 +194,26 @@ def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) 
     if all(one.text in ("-p", "-l") for one in arguments):
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
-    why, later = f"{program.name} changes what later commands mean", "changed what commands mean"
-    _mistrust(judge, invocation.state, why, invocation, f"an earlier {program.name} {later}")
-    is_alias = program.name == "alias"
+    name, state = program.name, invocation.state
+    later = f"{name} changed what commands mean"
+    _mistrust(judge, state, f"{name} changes what later commands mean", invocation, later)
+    is_alias = name == "alias"
     for one in arguments if is_alias else arguments[:1]:
         body = (one.text or "").partition("=")[2] if is_alias else one.text
         if body:
-            judge.script(body, invocation.state.copy(), one.start, one.end)
+            judge.script(body, state.copy(), one.start, one.end)
 
 
 def judge_set(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
-    for one in invocation.arguments:
-        if one.text not in _HARMLESS_SETTINGS:
-            changes = "how the shell works"
-            later = f"an earlier command changed {changes}"
-            _mistrust(judge, invocation.state, f"it changes {changes}", one, later)
-            return
-    shown = "shell.inspect" if invocation.arguments else "shell.environment"
-    judge.effect(default_effect(shown), invocation.start, invocation.end)
+    words = invocation.arguments
+    harmful = next((one for one in words if one.text not in _HARMLESS_SETTINGS), None)
+    if harmful is None:
+        shown = "shell.inspect" if words else "shell.environment"
+        judge.effect(default_effect(shown), invocation.start, invocation.end)
+    else:
+        what = "how the shell works"
+        _mistrust(judge, invocation.state, f"it changes {what}", harmful, f"command changed {what}")
 
 
 def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -222,16 +226,15 @@ def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`source FILE` runs it in this shell."""
     state, start, end = invocation.state, invocation.start, invocation.end
-    if not invocation.arguments:
+    file = next(iter(invocation.arguments), None)
+    if file is None:
         judge.doubt("it runs a file that it does not name", start, end)
-    elif is_activation(invocation.arguments[0].text, state, judge.where.workspace):
-        real = find_script(judge, invocation.arguments[0], state, start, end)
+    elif is_activation(file.text, state, judge.where.workspace):
+        real = find_script(judge, file, state, start, end)
         if real is not None and pin_file(judge, real, start, end) is not None:
-            why = "takes the project's environment into use"
-            judge.record("build.run", Risk.MODERATE, why, start, end)
+            judge.record("build.run", Risk.MODERATE, "takes the project's environment into use", start, end)
         return
     else:
-        file = invocation.arguments[0]
         judge_path(judge, "files.read", file, state)
         judge_script(judge, file, state.copy(), start, end, invocation.arguments[1:], "sh")
     state.changed = "an earlier command ran a file that may have changed what commands mean"
@@ -244,7 +247,7 @@ def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
         run_inner(judge, program, invocation, parsed.operands)
         return
     where = "where the shell reads and writes"
-    _mistrust(judge, invocation.state, f"it changes {where}", invocation, f"an earlier exec changed {where}")
+    _mistrust(judge, invocation.state, f"it changes {where}", invocation, f"exec changed {where}")
 
 
 def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -268,10 +271,9 @@ def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     words, state = invocation.arguments, invocation.state
     form = next((one for one in words[:2] if one.text != "--"), None)
     if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
-        _mistrust(judge, state, "printf sets a variable", words[0], "an earlier printf set a variable")
+        _mistrust(judge, state, "printf sets a variable", words[0], "printf set a variable")
     elif form is not None and (form.text is None or _sets_variable(form.text)):
-        later = "an earlier printf may have set a variable"
-        _mistrust(judge, state, "printf may set a variable", form, later)
+        _mistrust(judge, state, "printf may set a variable", form, "printf may have set a variable")
     else:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import names_chosen
@@ -33,6 +34,7 @@ _SHOWS_NO_CONTENT = frozenset(
     {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
 )
 _SHOWS_HIDDEN = ("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres")
+_NEWER = lazy_pattern(r"-newer[aBcm][aBcmt]")
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -41,16 +43,15 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
 ) -> None:
     """Judge an expression word by word."""
     words = list(invocation.arguments)
-    named = program.table.named
-    here, paths = 0, 0
+    here = 0
     while here < len(words):
-        one = words[here]
-        text = one.text
+        one, text = words[here], words[here].text or ""
+        option = program.table.named.get(text)
+        count = 0 if option is None or not option.takes else 2 if option.name == "-fprintf" else 1
         here += 1
-        if text is None:
-            if one.value.may_be_option:
-                judge.doubt("a word of find's expression is not known", one.start, one.end)
-            continue
+        values = words[here : here + count]
+        if one.value.may_be_option or any(each.value.may_bring_options for each in values):
+            judge.doubt("a word of find's expression is not known", one.start, one.end)
         if text in _RUNS:
             found = _note_words(_found_by(judge, invocation), invocation)
             here = _judge_command(judge, words, here, text, invocation, found)
@@ -58,29 +59,17 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             judge.record("files.delete", Risk.HIGH, "deletes every file that it finds", one.start, one.end)
             if finds_program(_note_words(_FOUND, invocation)):
                 bar_change_of_program(judge, one)
-        elif text in named:
-            option = named[text]
-            count = 2 if option.name == "-fprintf" else 1 if option.takes else 0
-            values = words[here : here + count]
+        elif option is not None:
             here += count
-            if any(each.value.may_bring_options for each in values):
-                judge.doubt("a word of find's expression is not known", one.start, one.end)
             if option.kind != "text" and values:
                 judge_kind(judge, option.kind, values[0], program, invocation)
         elif text[:1] == "-" and text != "-":
-            if not _is_newer(text):
-                judge.doubt(f"find {text[:40]} is not known", one.start, one.end)
             here += 1
-        elif text not in ("(", ")", "!", ",", "\\(", "\\)"):
-            paths += 1
-            if one.value.may_be_option:
-                judge.doubt("a word of find's expression is not known", one.start, one.end)
+            if not _NEWER.fullmatch(text):
+                judge.doubt(f"find {text[:40]} is not known", one.start, one.end)
+        elif one.text is not None and text not in ("(", ")", "!", ",", "\\(", "\\)"):
             judge_path(judge, "files.list", one, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
-
-
-def _is_newer(text: str) -> bool:
-    return len(text) == 8 and text.startswith("-newer") and text[6] in "aBcm" and text[7] in "aBcmt"
 
 
 def _note_words(found: Value, invocation: Invocation) -> Value:
@@ -124,21 +113,19 @@ def _judge_command(
     judge: Judge, words: list[Argument], here: int, kind: str, invocation: Invocation, found: Value
 ) -> int:
     """The command of -exec up to its `;` or `+`; the place after it."""
-    end = here
-    while end < len(words) and words[end].text != ";":
-        if words[end].text == "+" and end > here and words[end - 1].text == "{}":
-            break
-        end += 1
+    filled = (i for i in range(here + 1, len(words)) if words[i].text == "+" and words[i - 1].text == "{}")
+    closed = (i for i in range(here, len(words)) if words[i].text == ";")
+    end = min(next(filled, len(words)), next(closed, len(words)))
     inner = tuple(put_in(one, "{}", found, begins=True) for one in words[here:end])
     state = invocation.state.copy()
     if kind in ("-execdir", "-okdir"):
         state.folders = (None,)
     if kind in ("-ok", "-okdir"):
         judge.doubt("find asks for each file and waits", words[here - 1].start, words[here - 1].end)
-    if not inner:
-        judge.doubt("find is given no command", invocation.start, invocation.end)
-    else:
+    if inner:
         judge.run(inner, state, inner[0].start, inner[-1].end)
+    else:
+        judge.doubt("find is given no command", invocation.start, invocation.end)
     return end + 1
 
 

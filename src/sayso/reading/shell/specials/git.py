@@ -63,9 +63,8 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
 
 
 def _needs_no_repository(parsed: ParsedOptions) -> bool:
-    if parsed.operands:
-        return parsed.operands[0].value.text in _NEEDS_NO_REPOSITORY
-    return any(option.name in _NEEDS_NO_REPOSITORY for option, _ in parsed.options)
+    named = [parsed.operands[0].text] if parsed.operands else names_chosen(parsed)
+    return not _NEEDS_NO_REPOSITORY.isdisjoint(named)
 
 
 def _follow_options(
@@ -101,11 +100,11 @@ _NEVER_EDITS = frozenset({"log", "diff", "show", "status", "blame", "shortlog", 
 def _check_setting(judge: Judge, value: Argument, parsed: ParsedOptions) -> None:
     key, _, setting = (value.text or "").partition("=")
     subcommand = parsed.operands[0].text if parsed.operands else None
-    section = key.casefold().partition(".")[0]
+    folded = key.casefold()
     if (
         value.text is None
-        or section in _RUNS_WHEN_SET
-        or (key.casefold() == "core.editor" and subcommand not in _NEVER_EDITS)
+        or folded.partition(".")[0] in _RUNS_WHEN_SET
+        or (folded == "core.editor" and subcommand not in _NEVER_EDITS)
         or not is_harmless_key(key, setting)
     ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
