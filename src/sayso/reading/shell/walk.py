@@ -49,8 +49,7 @@ from sayso.reading.shell.grammar.syntax import (
 from sayso.reading.shell.judge import InnerCommand, Invocation, Judge
 from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.running import judge_path_as_program, judge_unknown_program, look_at_result
-from sayso.reading.shell.specials.local_tools import find_project_tool, run_local
+from sayso.reading.shell.running import find_name, judge_unknown_program, look_at_result
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.text import join_lines
 from sayso.reading.shell.value import Value
@@ -71,7 +70,8 @@ def walk_sequence(judge: Judge, body: Sequence, state: ShellState) -> None:
     items = body.items
     for place, (joiner, command) in enumerate(items):
         if joiner == ";":
-            _settle(state, failed)
+            if failed is not None:
+                state.merge(failed)
             failed = None
         goes_on = place + 1 < len(items) and items[place + 1][0] != ";"
         before = state.folders
@@ -90,10 +90,6 @@ def walk_sequence(judge: Judge, body: Sequence, state: ShellState) -> None:
                 failed.merge(earlier)
         elif before != state.folders:
             state.add_folders(before)
-    _settle(state, failed)
-
-
-def _settle(state: ShellState, failed: ShellState | None) -> None:
     if failed is not None:
         state.merge(failed)
 
@@ -222,9 +218,8 @@ def _value(judge: Judge, word: Word, state: ShellState, *, shown: bool = True) -
         judge.depth -= 1
     found = value_of_word(word, state)
     if found.wild or found.choices:
-        if splits_pattern(word, state) and names_may_split(state):
-            return Value(None)
-        return note_dashes(found, state)
+        splits = splits_pattern(word, state) and names_may_split(state)
+        return Value(None) if splits else note_dashes(found, state)
     if found.text is not None:
         judge.spend(len(found.text) // 50)
         return found
@@ -321,13 +316,7 @@ def walk_words(judge: Judge, asked: InnerCommand) -> None:
     invocation = Invocation(name, arguments[1:], state, start, end, asked.body)
     judge.deeper(start, end)
     before = len(judge.findings)
-    tool = find_project_tool(judge, name, state) if state.bins and "/" not in name else None
-    shorter: str | None = name
-    if tool is not None:
-        run_local(judge, tool, arguments, invocation)
-        shorter = None
-    elif "/" in name:
-        shorter = judge_path_as_program(judge, first, invocation)
+    shorter = find_name(judge, first, invocation)
     if shorter is not None:
         name = invocation.name = shorter
         program = find_program(name, judge.added)

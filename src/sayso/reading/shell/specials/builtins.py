@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
@@ -136,6 +136,8 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
+_SETS_VARIABLE = lazy_pattern(r"%[-+ #0-9.*hljztL]*n")
+"""`%n` sets the variable that an argument names."""
 _JOINED_VALUES = "adinNptuOscC"
 """Letters of `read`, `mapfile` and their kind after which the rest of a word, or the next one, is a value."""
 
@@ -272,15 +274,10 @@ def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     form = next((one for one in words[:2] if one.text != "--"), None)
     if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
         _mistrust(judge, state, "printf sets a variable", words[0], "printf set a variable")
-    elif form is not None and (form.text is None or _sets_variable(form.text)):
+    elif form is not None and (form.text is None or _SETS_VARIABLE.search(form.text.replace("%%", ""))):
         _mistrust(judge, state, "printf may set a variable", form, "printf may have set a variable")
     else:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-
-
-def _sets_variable(form: str) -> bool:
-    """Return whether a format holds `%n`, which sets the variable that an argument names."""
-    return re.search(r"%[-+ #0-9.*hljztL]*n", form.replace("%%", "")) is not None
 
 
 def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.commands.usage import judge_by_data, names_chosen
 from sayso.reading.shell.files.own_program import bar
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
@@ -52,7 +52,7 @@ def _only_asks(texts: list[str]) -> bool:
 
 def _names_own_process(program: KnownProgram, parsed: ParsedOptions) -> bool:
     """Return whether a name or pattern fits the process which judges this."""
-    chosen = {option.name for option, _ in parsed.options}
+    chosen = names_chosen(parsed)
     own = _describe_own_process("cmdline" if "-f" in chosen else "comm").strip()
     whole = "-x" in chosen or (program.name == "killall" and "-r" not in chosen)
     named = [one.text for one in parsed.operands if one.text]

@@ -29,8 +29,7 @@ _READS_INPUT = "runs what it is given on its standard input"
 
 def judge_shell(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A shell: `-c` is a command line, an operand is a script, and else it reads its standard input."""
-    arguments = _set_cluster(invocation.arguments)
-    parsed = parse_and_judge(judge, program, invocation, arguments)
+    parsed = parse_and_judge(judge, program, invocation, _set_cluster(invocation.arguments))
     chosen, state, body = names_chosen(parsed), invocation.state, invocation.body
     start, end = invocation.start, invocation.end
     if "-c" in chosen:
@@ -54,14 +53,10 @@ def _set_cluster(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
         text = one.text or ""
         if text[:1] != "-" or text == "--":
             return (*found, *arguments[index:])
-        if text[:2] == "--" or text == "-":
-            found.append(one)
-            continue
-        letters = [letter for letter in text[1:] if letter != "c"]
-        found += [Argument(Value(f"-{letter}"), one.start, one.end) for letter in letters]
-        if "c" in text[1:]:
-            found.append(Argument(Value("-c"), one.start, one.end))
-        if letters[-1:] in (["o"], ["O"]):
+        whole = text == "-" or text[:2] == "--"
+        letters = "" if whole else text[1:].replace("c", "") + "c" * ("c" in text)
+        found += [Argument(Value(f"-{letter}"), one.start, one.end) for letter in letters] or [one]
+        if letters.rstrip("c")[-1:] in ("o", "O"):
             found += arguments[index + 1 : index + 2]
             return (*found, *_set_cluster(arguments[index + 2 :]))
     return tuple(found)
@@ -140,8 +135,7 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
         judge.run(words, state, start, end, invocation.body, of_project=not pure)
         return
     if name.partition(".")[0] == "sayso":
-        own = Argument(Value("sayso"), words[0].start, words[0].end)
-        judge_own_program(judge, own, words[1:])
+        judge_own_program(judge, Argument(Value("sayso"), words[0].start, words[0].end), words[1:])
     file = _module_file(name, here)
     if file is not None:
         script = Argument(Value(file), words[0].start, words[0].end)
@@ -230,8 +224,7 @@ def _read_tasks(
     settings = dict(one.split("=", 1) for one in texts if "=" in one)
     for here in filter(None, invocation.state.folders):
         place = here if folder is None else join_path(here, folder.text or "")
-        alone = _OF_WORKSPACES.isdisjoint(chosen)
-        for one in (place,) if alone else _packages(judge.where.workspace):
+        for one in (place,) if _OF_WORKSPACES.isdisjoint(chosen) else _packages(judge.where.workspace):
             found = find_tasks(runner, one, names, settings, None if file is None else file.text)
             if found is None:
                 why = f"{runner} {' '.join(names)} runs commands that cannot be read"

@@ -90,9 +90,8 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
     where, _, name = written.rpartition("/")
     if not written.startswith(f"{follow_links(workspace)}/") or follow_links(where) != where:
         return None
-    if name in _WRAPPED or where.endswith("/node_modules/.bin"):
-        return written
-    return written if where.endswith("/bin") and Path(where, "../pyvenv.cfg").is_file() else None
+    of_python = where.endswith("/bin") and Path(where, "../pyvenv.cfg").is_file()
+    return written if of_python or name in _WRAPPED or where.endswith("/node_modules/.bin") else None
 
 
 def is_system_python(path: str) -> bool:
@@ -166,19 +165,21 @@ def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocati
     return parsed
 
 
-def _by_file(*files: str) -> dict[str, str]:
-    """Files, each with the first name of its path in lower case."""
-    return {file: file.partition("/")[0].lower() for file in files}
-
-
-_NAMING_FILES = _by_file(
-    "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
-    ".ansible-lint", ".config/ansible-lint.yml", "package.json",
-)  # fmt: skip
-_RUNNING_FILES = _by_file(
-    ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
-    "rust-toolchain.toml", ".pylint.d",
-)  # fmt: skip
+_NAMING_FILES = {
+    file: file.partition("/")[0].lower()
+    for file in (
+        "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
+        ".ansible-lint", ".config/ansible-lint.yml", "package.json",
+    )
+}  # fmt: skip
+_RUNNING_FILES = {
+    file: file.partition("/")[0].lower()
+    for file in (
+        ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
+        "rust-toolchain.toml", ".pylint.d",
+    )
+}  # fmt: skip
+"""Files, each with the first name of its path in lower case."""
 _NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
 
 

@@ -9,14 +9,14 @@ from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.specials import (
     builtins,
     families,
+    find,
+    git,
     guarding,
     interpreters,
     local_tools,
+    unpacking,
     wrappers,
 )
-from sayso.reading.shell.specials.find import judge_fd, judge_find
-from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_patching, judge_settings_of_git
-from sayso.reading.shell.specials.unpacking import judge_copying, judge_tar, judge_unzip
 
 Special = Callable[[Judge, KnownProgram, Invocation], object]
 
@@ -53,25 +53,25 @@ SPECIALS: dict[str, Special] = {
     "database": families.judge_database,
     "remote": families.judge_remote,
     "socket": families.judge_socket,
-    "git": judge_git,
-    "find": judge_find,
-    "fd": judge_fd,
-    "tar": judge_tar,
+    "git": git.judge_git,
+    "find": find.judge_find,
+    "fd": find.judge_fd,
+    "tar": unpacking.judge_tar,
     "environment_run": local_tools.judge_environment_run,
     "tasks": interpreters.judge_tasks,
     "npx": local_tools.judge_npx,
     "project_script": interpreters.judge_project_script,
-    "git_checkout": judge_checkout,
+    "git_checkout": git.judge_checkout,
     "git_push": families.judge_shaped,
-    "git_config": judge_settings_of_git,
+    "git_config": git.judge_settings_of_git,
     "project_code": local_tools.judge_project_code,
-    "patching": judge_patching,
+    "patching": git.judge_patching,
     "contained": families.judge_contained,
-    "copying": judge_copying,
+    "copying": unpacking.judge_copying,
     "options_file": families.judge_shaped,
     "pairs": families.judge_pairs,
     "processes": families.judge_shaped,
     "clock": families.judge_shaped,
-    "unzip": judge_unzip,
+    "unzip": unpacking.judge_unzip,
     "plain": wrappers.judge_plain,
 }

@@ -92,8 +92,7 @@ def is_of_note(path: str) -> bool:
 
 
 def _expand(judge: Judge, path: Argument, folder: str) -> str:
-    text = path.text or ""
-    return judge.where.home + text[1:] if path.value.home else join_path(folder, text)
+    return judge.where.home + (path.text or "")[1:] if path.value.home else join_path(folder, path.text or "")
 
 
 def judge_unzip(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
