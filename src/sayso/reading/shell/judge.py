@@ -25,7 +25,6 @@ MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 MAX_STEPS = 4_000
 """Words that are handed to programs, and commands read again in loops, for one line."""
-_UNKNOWN = "shell.run"
 _HIGH = Risk.HIGH
 """Looked up once: to ask an enumeration for a member takes longer than to make a finding."""
 _CHANGES_ANYTHING = frozenset(
@@ -90,10 +89,17 @@ class Judge(msgspec.Struct, gc=False):
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
         """Return another judge of the same line, without findings, that sees the same files."""
-        made = Judge(self.line, self.where, self.policy, added, looked=self.quick)
-        made.depth, made.window, made.steps = self.depth, self.window, self.steps
-        made.specials = self.specials
-        return made
+        return Judge(
+            self.line,
+            self.where,
+            self.policy,
+            added,
+            depth=self.depth,
+            steps=self.steps,
+            window=self.window,
+            looked=self.quick,
+            specials=self.specials,
+        )
 
     @property
     def quick(self) -> QuickLook:
@@ -126,7 +132,7 @@ class Judge(msgspec.Struct, gc=False):
 
     def doubt(self, why: str, start: int, end: int) -> None:
         """Record something that is not understood."""
-        self.record(_UNKNOWN, _HIGH, why, start, end)
+        self.record("shell.run", _HIGH, why, start, end)
 
     # Limits
 
@@ -155,8 +161,7 @@ class Judge(msgspec.Struct, gc=False):
         of_project: bool = False,
     ) -> None:
         """Have a command judged by its words, the first of which is its program."""
-        made = InnerCommand(arguments, state, start, end, body, without_functions, of_project)
-        self.requests.append(made)
+        self.requests.append(InnerCommand(arguments, state, start, end, body, without_functions, of_project))
 
     def script(self, text: str, state: ShellState, start: int, end: int, named: str = "") -> None:
         """Have command lines judged that stand in a word of this line, or in a file."""

@@ -37,7 +37,6 @@ _WRITES = lazy_pattern(
 _MOST_WORDS = 200
 _MOST_COMMANDS, _MOST_WRITTEN = 500, 100
 """How much of a line is looked at that cannot be parsed."""
-_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
 _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
 _WORD = lazy_pattern(r"[^\s;&|(){}`<>'\"\\,=]+")
@@ -46,12 +45,11 @@ _SEPARATOR = lazy_pattern(r"[;&|\n]")
 
 def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
     """Dangerous commands among the words of this line."""
-    found: list[Finding] = []
     if named_set("dangerous").isdisjoint(_NAMES.findall(line.translate(_NO_QUOTES))):
-        return found
-    for words, start, end in _commands(line) if parsed else _every_start(line):
-        found += _judge_words(judge, words, start, end)
-    return found
+        return []
+    rows = _commands(line) if parsed else _every_start(line)
+    dangerous = (row for row in rows if row[0][0].rpartition("/")[2] in named_set("dangerous"))
+    return [one for row in dangerous for one in _run_words(judge, *row) if one.risk is Risk.HIGH]
 
 
 def find_marked_commands(judge: Judge, line: str) -> list[Finding]:
@@ -61,7 +59,8 @@ def find_marked_commands(judge: Judge, line: str) -> list[Finding]:
     is written to.
     """
     rows: dict[tuple[str, ...], tuple[int, int]] = {}
-    for words, start, end in (*_written(line)[:_MOST_WRITTEN], *_commands(line)):
+    written = ((["tee", _unquote(one["file"])], *one.span()) for one in _WRITES.finditer(line))
+    for words, start, end in (*islice(written, _MOST_WRITTEN), *_commands(line)):
         if find_program(words[0].rpartition("/")[2], judge.added) is not None:
             rows.setdefault(tuple(words[:_MOST_WORDS]), (start, end))
     found = (
@@ -77,18 +76,6 @@ def find_marked(judge: Judge, findings: Iterable[Finding]) -> list[Finding]:
     return list(
         {one.operation: one for one in findings if one.barred or judge.policy.mark_of(one.operation)}.values()
     )
-
-
-def _written(line: str) -> list[tuple[list[str], int, int]]:
-    """Files that output goes to, as words of a program that writes them."""
-    return [(["tee", _unquote(one["file"])], one.start(), one.end()) for one in _WRITES.finditer(line)]
-
-
-def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
-    """High findings of a known program with these words."""
-    if words[0].rpartition("/")[2] not in named_set("dangerous"):
-        return []
-    return [one for one in _run_words(judge, words, start, end) if one.risk is Risk.HIGH]
 
 
 def _run_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
@@ -112,21 +99,16 @@ def _commands(line: str) -> list[tuple[list[str], int, int]]:
     found: list[tuple[list[str], int, int]] = []
     words: list[str] = []
     start = end = 0
-    for match in _TOKEN.finditer(line):
-        kind = match.lastgroup
-        if kind == "word":
+    for match in (*_TOKEN.finditer(line), None):
+        kind = "break" if match is None else match.lastgroup
+        if kind == "break" and words:
+            found.append((words, start, end))
+            words = []
+        elif match is not None and kind == "word":
             if not words and (_ASSIGNS.match(match[0]) or match[0] in _KEYWORDS):
                 continue
-            if not words:
-                start = match.start()
+            start, end = start if words else match.start(), match.end()
             words.append(_unquote(match[0]))
-            end = match.end()
-        elif kind == "break":
-            if words:
-                found.append((words, start, end))
-            words = []
-    if words:
-        found.append((words, start, end))
     return found
 
 
@@ -134,23 +116,13 @@ def _every_start(line: str) -> list[tuple[list[str], int, int]]:
     """Every word of an unparsed line may be a program, whatever quotes and dollars stand around it."""
     words = list(islice(_WORD.finditer(line, 0, 10_000), 400))
     dangerous = named_set("dangerous")
-    starts = [i for i, word in enumerate(words) if word[0].rpartition("/")[2] in dangerous][:40]
-    return [
-        ([word[0] for word in words[i : i + 20]], words[i].start(), _end_of_part(line, words[i].start()))
-        for i in starts
-    ]
-
-
-def _end_of_part(line: str, start: int) -> int:
-    """Where the words from here on end: a separator, or the end of the line."""
-    separator = _SEPARATOR.search(line, start)
-    end = len(line) if separator is None else separator.start()
-    return start + len(line[start:end].rstrip())
+    found: list[tuple[list[str], int, int]] = []
+    for place in [i for i, word in enumerate(words) if word[0].rpartition("/")[2] in dangerous][:40]:
+        start = words[place].start()
+        part = _SEPARATOR.split(line[start:], maxsplit=1)[0]
+        found.append(([word[0] for word in words[place : place + 20]], start, start + len(part.rstrip())))
+    return found
 
 
 def _unquote(word: str) -> str:
-    if "'" not in word and '"' not in word and "\\" not in word:
-        return word
-    return _QUOTES.sub(
-        lambda found: next(one for one in (found[1], found[2], found[3], "") if one is not None), word
-    )
+    return _QUOTES.sub(lambda found: found[1] or found[2] or found[3] or "", word)

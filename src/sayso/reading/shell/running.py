@@ -15,7 +15,12 @@ from sayso.reading.shell.files.guard import (
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.specials.local_tools import find_environment_program, is_system_python, run_local
+from sayso.reading.shell.specials.local_tools import (
+    find_environment_program,
+    find_project_tool,
+    is_system_python,
+    run_local,
+)
 from sayso.reading.verbs import verb_of
 
 _FOLDER_WORK = frozenset({"git", "packages", "lint", "build", "tests", "scripts"})
@@ -25,20 +30,25 @@ _CHANGES = frozenset({"write", "edit", "create", "delete"})
 _SYSTEM_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 
-def judge_path_as_program(judge: Judge, first: Argument, invocation: Invocation) -> str | None:
-    """The name that a program with a path goes by; None if it is judged by now."""
-    path = invocation.name
-    for folder in _SYSTEM_PROGRAMS:
-        if path.startswith(folder) and "/" not in path[len(folder) :]:
-            return path[len(folder) :]
-    judge_own_program(judge, first, invocation.arguments)
-    found = find_environment_program(path, invocation.state, judge.where.workspace)
-    if found is None:
-        judge_script(judge, first, invocation.state, invocation.start, invocation.end, invocation.arguments)
-        return None
-    if is_system_python(found):
-        return "python"
-    run_local(judge, found, (first, *invocation.arguments), invocation)
+def find_name(judge: Judge, first: Argument, invocation: Invocation) -> str | None:
+    """The name that a program goes by; None if it is judged by now, as a file of the workspace is."""
+    path, state, given = invocation.name, invocation.state, invocation.arguments
+    folder, _, name = path.rpartition("/")
+    if "/" in path:
+        if f"{folder}/" in _SYSTEM_PROGRAMS:
+            return name
+        judge_own_program(judge, first, given)
+        found = find_environment_program(path, state, judge.where.workspace)
+        if found is None:
+            judge_script(judge, first, state, invocation.start, invocation.end, given)
+            return None
+        if is_system_python(found):
+            return "python"
+    else:
+        found = find_project_tool(judge, name, state) if state.bins else None
+        if found is None:
+            return name
+    run_local(judge, found, (first, *given), invocation)
     return None
 
 

@@ -52,8 +52,7 @@ from sayso.reading.shell.grammar.syntax import (
 from sayso.reading.shell.judge import InnerCommand, Invocation, Judge
 from sayso.reading.shell.programs.known import NO_PROGRAMS, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.running import judge_path_as_program, judge_unknown_program, look_at_result
-from sayso.reading.shell.specials.local_tools import find_project_tool, run_local
+from sayso.reading.shell.running import find_name, judge_unknown_program, look_at_result
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.text import join_lines
 from sayso.reading.shell.value import Value
@@ -74,7 +73,8 @@ def walk_sequence(judge: Judge, body: Sequence, state: ShellState) -> None:
     items = body.items
     for place, (joiner, command) in enumerate(items):
         if joiner == ";":
-            _settle(state, failed)
+            if failed is not None:
+                state.merge(failed)
             failed = None
         goes_on = place + 1 < len(items) and items[place + 1][0] != ";"
         before = state.folders
@@ -93,35 +93,32 @@ def walk_sequence(judge: Judge, body: Sequence, state: ShellState) -> None:
                 failed.merge(earlier)
         elif before != state.folders:
             state.add_folders(before)
-    _settle(state, failed)
-
-
-def _settle(state: ShellState, failed: ShellState | None) -> None:
     if failed is not None:
         state.merge(failed)
 
 
 def walk_command(judge: Judge, command: Command, state: ShellState) -> None:
-    if isinstance(command, Simple):
-        _walk_simple(judge, command, state)
-    elif isinstance(command, Pipeline):
-        _walk_pipeline(judge, command, state)
-    elif isinstance(command, Sequence):
-        walk_sequence(judge, command, state)
-    elif isinstance(command, Group):
-        inside = state.copy() if command.own_shell else state
-        before, given = state.input, _walk_redirections(judge, command.redirections, state)
-        inside.input = given or before
-        walk_sequence(judge, command.body, inside)
-        state.input = before
-    elif isinstance(command, Compound):
-        _walk_compound(judge, command, state)
-    else:  # a function may take a program's name; its commands count where it is called
-        state.functions[command.name] = command
-        judge.effect(default_effect("shell.inspect"), command.start, command.end)
-        if is_hook(command.name):
-            judge.doubt("a shell calls this function by itself", command.start, command.end)
-            state.changed = "an earlier function may be called by the shell itself"
+    match command:
+        case Simple():
+            _walk_simple(judge, command, state)
+        case Pipeline():
+            _walk_pipeline(judge, command, state)
+        case Sequence():
+            walk_sequence(judge, command, state)
+        case Group():
+            inside = state.copy() if command.own_shell else state
+            before, given = state.input, _walk_redirections(judge, command.redirections, state)
+            inside.input = given or before
+            walk_sequence(judge, command.body, inside)
+            state.input = before
+        case Compound():
+            _walk_compound(judge, command, state)
+        case Function():  # it may take a program's name; its commands count where it is called
+            state.functions[command.name] = command
+            judge.effect(default_effect("shell.inspect"), command.start, command.end)
+            if is_hook(command.name):
+                judge.doubt("a shell calls this function by itself", command.start, command.end)
+                state.changed = "an earlier function may be called by the shell itself"
 
 
 def _walk_compound(judge: Judge, command: Compound, state: ShellState) -> None:
@@ -200,14 +197,12 @@ def _names_printed(command: Pipeline, state: ShellState) -> Value:
 
 def _printed_by(command: Command, state: ShellState) -> Value:
     """Return the text that a command prints, where its words say it."""
-    if not isinstance(command, Simple) or not command.words or command.redirections:
+    words = command.words if isinstance(command, Simple) and not command.redirections else ()
+    if not words or words[0].value != "echo" or "echo" in state.functions:
         return Value(None)
-    if command.words[0].value != "echo" or "echo" in state.functions:
-        return Value(None)
-    values = [value_of_word(word, state).text for word in command.words[1:]]
-    if any(value is None for value in values):
-        return Value(None)
-    return Value(" ".join(value or "" for value in values))
+    texts = [value_of_word(word, state).text for word in words[1:]]
+    known = [one for one in texts if one is not None]
+    return Value(" ".join(known) if len(known) == len(texts) else None)
 
 
 # Words
@@ -226,9 +221,8 @@ def _value(judge: Judge, word: Word, state: ShellState, *, shown: bool = True) -
         judge.depth -= 1
     found = value_of_word(word, state)
     if found.wild or found.choices:
-        if splits_pattern(word, state) and names_may_split(state):
-            return Value(None)
-        return note_dashes(found, state)
+        splits = splits_pattern(word, state) and names_may_split(state)
+        return Value(None) if splits else note_dashes(found, state)
     if found.text is not None:
         judge.spend(len(found.text) // 50)
         return found
@@ -327,13 +321,7 @@ def walk_words(judge: Judge, asked: InnerCommand) -> None:
     invocation = Invocation(name, arguments[1:], state, start, end, asked.body)
     judge.deeper(start, end)
     before = len(judge.findings)
-    tool = find_project_tool(judge, name, state) if state.bins and "/" not in name else None
-    shorter: str | None = name
-    if tool is not None:
-        run_local(judge, tool, arguments, invocation)
-        shorter = None
-    elif "/" in name:
-        shorter = judge_path_as_program(judge, first, invocation)
+    shorter = find_name(judge, first, invocation)
     if shorter is not None:
         name = invocation.name = shorter
         program = find_program(name, judge.added)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.assignments import is_project_setting, is_risky
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
-from sayso.reading.shell.commands.usage import report_problem
+from sayso.reading.shell.commands.usage import names_chosen
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.local_tools import is_activation
+from sayso.reading.shell.specials.wrappers import parse_and_judge, run_inner, run_joined
 from sayso.reading.shell.state import MAX_FOLDERS, ShellState, join_path
 from sayso.reading.shell.value import Value
 
@@ -52,42 +53,28 @@ _HARMLESS_SETTINGS = frozenset(
 
 def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cd` and `pushd`: the folder that later commands run in."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    state = invocation.state
-    before = state.folders
+    parsed = parse_and_judge(judge, program, invocation)
+    state, start, end = invocation.state, invocation.start, invocation.end
+    before, untold = state.folders, "where it goes cannot be told"
     if parsed.problem is not None or len(parsed.operands) > 1:
         state.folders = (None,)
-        judge.doubt("where it goes cannot be told", invocation.start, invocation.end)
+        judge.doubt(untold, start, end)
         return
-    target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
-    if (
-        target.text == "-"
-        and state.previous is not None
-        and len(before) == 1
-        and "OLDPWD" not in state.variables
-    ):
+    value = parsed.operands[0].value if parsed.operands else Value("~", home=True)
+    known = len(before) == 1
+    if value.text == "-" and state.previous is not None and known and "OLDPWD" not in state.variables:
         state.folders, state.previous = state.previous, before
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    targets = target.value.choices or (target.value,)
-    every = dict.fromkeys(
-        after for one in targets for folder in before for after in _folders_after(one, folder, judge, state)
-    )
-    state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
-    state.previous = before if program.name == "cd" and len(before) == 1 and None not in before else None
-    if state.folders == (None,):
-        judge.record(
-            "shell.change_folder",
-            Risk.MODERATE,
-            "where it goes cannot be told",
-            invocation.start,
-            invocation.end,
-        )
-        return
-    if "CDPATH" in state.variables:
-        state.folders = (None,)
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    else:
+        pairs = [(one, folder) for one in value.choices or (value,) for folder in before]
+        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, judge, state))
+        state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
+        state.previous = before if program.name == "cd" and known and None not in before else None
+        if state.folders == (None,):
+            judge.record("shell.change_folder", Risk.MODERATE, untold, start, end)
+            return
+        if "CDPATH" in state.variables:
+            state.folders = (None,)
+    judge.effect(default_effect("shell.inspect"), start, end)
 
 
 def _folders_after(
@@ -115,29 +102,42 @@ def _folders_after(
         return (None,)
 
 
+def _mistrust(judge: Judge, state: ShellState, why: str, at: Argument | Invocation, later: str) -> None:
+    """Record a doubt here, and one for each command that comes later."""
+    judge.doubt(why, at.start, at.end)
+    state.changed = f"an earlier {later}"
+
+
 def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`export NAME=VALUE`, `declare`, `local` …: variables of the commands that follow."""
+    state = invocation.state
     for one in invocation.arguments:
         text = one.text if one.text is not None else one.value.prefix
-        if text[:1] == "-":
-            if text not in ("-x", "-g", "-p", "-r", "-i", "-a", "-A"):
-                judge.doubt(f"{program.name} {text} is not understood", one.start, one.end)
-                invocation.state.changed = "an earlier command changed what names mean"
-            if text == "-i":
-                judge.doubt("a variable that computes can run commands", one.start, one.end)
-            continue
         name, equals, value = text.partition("=")
-        if one.text is not None and equals and is_project_setting(judge, name, value, invocation.state):
+        if text == "-i":
+            judge.doubt("a variable that computes can run commands", one.start, one.end)
+        elif text[:1] == "-":
+            if text not in ("-x", "-g", "-p", "-r", "-a", "-A"):
+                _mistrust(
+                    judge,
+                    state,
+                    f"{program.name} {text} is not understood",
+                    one,
+                    "command changed what names mean",
+                )
+        elif one.text is not None and equals and is_project_setting(judge, name, value, state):
             continue
-        if not name.isidentifier() or is_risky(name, invocation.state):
-            judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
-            invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
+        elif not name.isidentifier() or is_risky(name, state):
+            sets = f"sets {name[:40]}, which programs go by"
+            _mistrust(judge, state, f"it {sets}", one, f"command {sets}")
         elif equals:
             known = one.text is not None and not one.value.wild
-            invocation.state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
+            state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
+_SETS_VARIABLE = lazy_pattern(r"%[-+ #0-9.*hljztL]*n")
+"""`%n` sets the variable that an argument names."""
 _JOINED_VALUES = "adinNptuOscC"
 """Letters of `read`, `mapfile` and their kind after which the rest of a word, or the next one, is a value."""
 
@@ -149,8 +149,8 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     for one in invocation.arguments:
         text = one.text
         if text is None:
-            judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
-            invocation.state.changed = "an earlier command changed a variable that is not known"
+            later = "command changed a variable that is not known"
+            _mistrust(judge, invocation.state, "which variable it changes is not known", invocation, later)
             continue
         if "[" in text:
             judge.doubt("a name in it is computed", one.start, one.end)
@@ -168,14 +168,13 @@ def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def _read_letters(judge: Judge, text: str, one: Argument, names: list[tuple[str, Argument]]) -> str:
     """The letter of this option word whose value is the next word, if any."""
-    for place, letter in enumerate(text[1:], 1):
-        if letter == "C":
-            judge.doubt("it runs a command for each line", one.start, one.end)
-        if letter in _JOINED_VALUES:
-            if letter == "a" and text[place + 1 :]:
-                names.append((text[place + 1 :], one))
-            return "" if text[place + 1 :] else letter
-    return ""
+    place = next((place for place, letter in enumerate(text[1:], 1) if letter in _JOINED_VALUES), len(text))
+    letter, joined = text[place : place + 1], text[place + 1 :]
+    if letter == "C":
+        judge.doubt("it runs a command for each line", one.start, one.end)
+    if letter == "a" and joined:
+        names.append((joined, one))
+    return "" if joined else letter
 
 
 def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation) -> None:
@@ -184,8 +183,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         judge.doubt("a name in it is computed", one.start, one.end)
         return
     if is_risky(text, state):
-        judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
-        state.changed = f"an earlier command changed {text}"
+        _mistrust(judge, state, f"it changes {text}, which programs go by", one, f"command changed {text}")
     state.functions.pop(text, None)
     state.forget(text)
     if state.input is not None and (state.input.vetted or state.input.source):
@@ -195,53 +193,50 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
 def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`alias`, `trap`, `hash`, `enable` …: what comes later may not be what it says."""
     arguments = invocation.arguments
-    if not arguments or all(one.text in ("-p", "-l") for one in arguments):
+    if all(one.text in ("-p", "-l") for one in arguments):
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
-    judge.doubt(f"{program.name} changes what later commands mean", invocation.start, invocation.end)
-    invocation.state.changed = f"an earlier {program.name} changed what commands mean"
-    for one in arguments:
-        body = (one.text or "").partition("=")[2] if program.name == "alias" else one.text
-        if body and (program.name == "alias" or one is arguments[0]):
-            judge.script(body, invocation.state.copy(), one.start, one.end)
+    name, state = program.name, invocation.state
+    later = f"{name} changed what commands mean"
+    _mistrust(judge, state, f"{name} changes what later commands mean", invocation, later)
+    is_alias = name == "alias"
+    for one in arguments if is_alias else arguments[:1]:
+        body = (one.text or "").partition("=")[2] if is_alias else one.text
+        if body:
+            judge.script(body, state.copy(), one.start, one.end)
 
 
 def judge_set(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
-    for one in invocation.arguments:
-        if one.text not in _HARMLESS_SETTINGS:
-            judge.doubt("it changes how the shell works", one.start, one.end)
-            invocation.state.changed = "an earlier command changed how the shell works"
-            return
-    if not invocation.arguments:
-        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
-        return
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    words = invocation.arguments
+    harmful = next((one for one in words if one.text not in _HARMLESS_SETTINGS), None)
+    if harmful is None:
+        shown = "shell.inspect" if words else "shell.environment"
+        judge.effect(default_effect(shown), invocation.start, invocation.end)
+    else:
+        what = "how the shell works"
+        _mistrust(judge, invocation.state, f"it changes {what}", harmful, f"command changed {what}")
 
 
 def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`eval`: never low; what can be read of it is judged as well."""
     judge.doubt("eval runs what it is given once more", invocation.start, invocation.end)
-    texts = [one.text for one in invocation.arguments]
-    if texts and all(text is not None for text in texts):
-        joined = " ".join(text or "" for text in texts)
-        judge.script(joined, invocation.state, invocation.start, invocation.end)
+    run_joined(judge, invocation.arguments, invocation.state)
     invocation.state.changed = "an earlier eval may have changed what commands mean"
 
 
 def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`source FILE` runs it in this shell."""
     state, start, end = invocation.state, invocation.start, invocation.end
-    if not invocation.arguments:
+    file = next(iter(invocation.arguments), None)
+    if file is None:
         judge.doubt("it runs a file that it does not name", start, end)
-    elif is_activation(invocation.arguments[0].text, state, judge.where.workspace):
-        real = find_script(judge, invocation.arguments[0], state, start, end)
+    elif is_activation(file.text, state, judge.where.workspace):
+        real = find_script(judge, file, state, start, end)
         if real is not None and pin_file(judge, real, start, end) is not None:
-            why = "takes the project's environment into use"
-            judge.record("build.run", Risk.MODERATE, why, start, end)
+            judge.record("build.run", Risk.MODERATE, "takes the project's environment into use", start, end)
         return
     else:
-        file = invocation.arguments[0]
         judge_path(judge, "files.read", file, state)
         judge_script(judge, file, state.copy(), start, end, invocation.arguments[1:], "sh")
     state.changed = "an earlier command ran a file that may have changed what commands mean"
@@ -249,31 +244,22 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
 
 def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    if not parsed.operands:
-        judge.doubt("it changes where the shell reads and writes", invocation.start, invocation.end)
-        invocation.state.changed = "an earlier exec changed where the shell reads and writes"
+    parsed = parse_and_judge(judge, program, invocation)
+    if parsed.operands:
+        run_inner(judge, program, invocation, parsed.operands)
         return
-    judge.run(parsed.operands, invocation.state, parsed.operands[0].start, invocation.end, invocation.body)
+    where = "where the shell reads and writes"
+    _mistrust(judge, invocation.state, f"it changes {where}", invocation, f"exec changed {where}")
 
 
 def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    if not parsed.operands or chosen & {"-v", "-V"}:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    judge.run(
-        parsed.operands,
-        invocation.state,
-        parsed.operands[0].start,
-        invocation.end,
-        invocation.body,
-        without_functions=True,
-    )
+    parsed = parse_and_judge(judge, program, invocation)
+    inner, state, end = parsed.operands, invocation.state, invocation.end
+    if not inner or names_chosen(parsed) & {"-v", "-V"}:
+        judge.effect(default_effect("shell.inspect"), invocation.start, end)
+    else:
+        judge.run(inner, state, inner[0].start, end, invocation.body, without_functions=True)
 
 
 def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -284,28 +270,14 @@ def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printf`: prints; with -v it sets a variable."""
-    arguments = invocation.arguments
-    if arguments and (arguments[0].value.may_be_option or (arguments[0].text or "")[:2] == "-v"):
-        judge.doubt("printf sets a variable", arguments[0].start, arguments[0].end)
-        invocation.state.changed = "an earlier printf set a variable"
-        return
-    form = (
-        arguments[1]
-        if len(arguments) > 1 and arguments[0].text == "--"
-        else arguments[0]
-        if arguments
-        else None
-    )
-    if form is not None and (form.text is None or _sets_variable(form.text)):
-        judge.doubt("printf may set a variable", form.start, form.end)
-        invocation.state.changed = "an earlier printf may have set a variable"
-        return
-    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-
-
-def _sets_variable(form: str) -> bool:
-    """Return whether a format holds `%n`, which sets the variable that an argument names."""
-    return re.search(r"%[-+ #0-9.*hljztL]*n", form.replace("%%", "")) is not None
+    words, state = invocation.arguments, invocation.state
+    form = next((one for one in words[:2] if one.text != "--"), None)
+    if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
+        _mistrust(judge, state, "printf sets a variable", words[0], "printf set a variable")
+    elif form is not None and (form.text is None or _SETS_VARIABLE.search(form.text.replace("%%", ""))):
+        _mistrust(judge, state, "printf may set a variable", form, "printf may have set a variable")
+    else:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
 def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

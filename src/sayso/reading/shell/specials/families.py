@@ -2,107 +2,130 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.shell.commands.kinds import judge_kind
-from sayso.reading.shell.commands.usage import (
-    judge_by_data,
-    judge_option_values,
-    may_be_several,
-    report_problem,
-)
+from sayso.reading.shell.commands.usage import judge_by_data, may_be_several, names_chosen
 from sayso.reading.shell.files.deep import secret_under
 from sayso.reading.shell.files.guard import bar
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.unpacking import UNTOLD
+from sayso.reading.shell.specials.wrappers import judge_wrapper, known_part, parse_and_judge
+from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
 
 _HARMLESS_WHEN_READONLY = lazy_pattern(
     r"(?i)\s*(?:select|drop|delete|update|insert)\b(?:(?!\b(?:vacuum|attach|pragma|load|into)\b)[\w\s',*=<>])*;?\s*"
 )
 
+_READS_ARCHIVE7 = ("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")
 _STORES = ("s3://", "gs://")
 """Places at a store of the account itself."""
 
 
-def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`sysctl name` shows a setting, `sysctl name=value` changes it."""
+class _Words(NamedTuple):
+    """Words that mean something by their shape, beside what the program's data says."""
+
+    shape: str
+    """A pattern of a word as far as it is known, with a NUL for what is not."""
+    operation: str
+    why: str | None = None
+    operands: bool = True
+    """The values of options do not count."""
+    unless: frozenset[str] = frozenset()
+
+
+_SHAPED = {
+    "settings": [_Words(r"(?s).*[=\0].*", "system.change")],
+    "clock": [
+        _Words(r"(?s)(?!\+).*", "system.change", "sets the clock", unless=frozenset({"-j", "-n", "-v", "-r"}))
+    ],
+    "options_file": [_Words(r"(?s)@.*", "shell.run", "it takes options from a file", operands=False)],
+    "git_push": [_Words(r"(?s)[+:].*|.*\0", "git.push_force")],  # forced, and deleted
+    "processes": [  # letters without a dash are BSD options: `e` shows the environment of every process
+        _Words(r"[^\W\d_]*e[^\W\d_]*", "shell.environment"),
+        _Words(r"(?s)-(?!-).*E[^\0]*", "shell.environment", operands=False),
+    ],
+}
+
+
+def judge_shaped(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`sysctl name=value`, `date 1200`, `git push +main` …: as their data says, and by the shape of words."""
     parsed = judge_by_data(judge, program, invocation)
-    for one in parsed.operands if parsed is not None else ():
-        if one.text is None or "=" in one.text:
-            judge.effect(default_effect("system.change"), one.start, one.end)
+    for row in _SHAPED[program.special or ""]:
+        words = parsed.operands if row.operands else invocation.arguments
+        for one in words if row.unless.isdisjoint(names_chosen(parsed)) else ():
+            text = f"{one.value.prefix}\0" if one.text is None else one.text
+            if re.fullmatch(row.shape, text):
+                effect = default_effect(row.operation)
+                judge.record(row.operation, effect.risk, row.why or effect.why or "", one.start, one.end)
 
 
 def judge_sampled(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sample PROCESS`: shows what a process does; without one it does nothing that is known."""
-    parsed = judge_by_data(judge, program, invocation)
-    if parsed is not None and not parsed.operands:
+    if not judge_by_data(judge, program, invocation).operands:
         judge.doubt("it is given nothing to do", invocation.start, invocation.end)
 
 
 def judge_directory(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`dscl NODE -read …`: reading a directory service, or changing it."""
-    parsed = parse_options(program.table, invocation.arguments)
-    report_problem(judge, parsed, program, invocation)
-    action = parsed.operands[1].text if len(parsed.operands) > 1 else None
-    reads = action is not None and action.lstrip("-") in (
-        "read",
-        "readall",
-        "list",
-        "search",
-        "diff",
-        "readpl",
+    words = parse_and_judge(judge, program, invocation).operands
+    action = (words[1].text or "").lstrip("-") if len(words) > 1 else ""
+    reads = action in ("read", "readall", "list", "search", "diff", "readpl")
+    judge.effect(
+        default_effect("system.read" if reads else "system.change"), invocation.start, invocation.end
     )
-    effect = default_effect("system.read" if reads else "system.change")
-    judge.effect(effect, invocation.start, invocation.end)
 
 
 def judge_plist(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`plutil`: `-lint`, `-p`, `-extract KEY raw` and what goes to `-o -` read; the rest changes the file."""
-    parsed = parse_options(program.table, invocation.arguments)
-    chosen = {option.name for option, _ in parsed.options}
+    parsed = parse_and_judge(judge, program, invocation)
+    chosen, operands = names_chosen(parsed), parsed.operands
     to_output = any(option.name == "-o" and value and value.text == "-" for option, value in parsed.options)
-    is_raw = "-extract" in chosen and bool(parsed.operands) and parsed.operands[0].text == "raw"
-    changes = not chosen.isdisjoint({"-insert", "-replace", "-remove", "-create"})
-    changes = changes or (not to_output and ("-convert" in chosen or ("-extract" in chosen and not is_raw)))
-    if changes:
-        judge.effect(default_effect("files.edit"), invocation.start, invocation.end)
-    report_problem(judge, parsed, program, invocation)
-    judge_option_values(judge, parsed, program, invocation)
-    for one in parsed.operands[1 if "-extract" in chosen else 0 :]:
+    is_raw = "-extract" in chosen and bool(operands) and operands[0].text == "raw"
+    writes = "-convert" in chosen or ("-extract" in chosen and not is_raw)
+    changes = bool(chosen & {"-insert", "-replace", "-remove", "-create"}) or (writes and not to_output)
+    for one in operands[1 if "-extract" in chosen else 0 :]:
         judge_path(judge, "files.edit" if changes else "files.read", one, invocation.state)
-    if not parsed.operands and not changes:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    if changes or not operands:
+        effect = default_effect("files.edit" if changes else "shell.inspect")
+        judge.effect(effect, invocation.start, invocation.end)
 
 
 def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`7z COMMAND …`: list, test, hash, benchmark and information read; the rest writes."""
-    arguments = invocation.arguments
-    if not arguments or arguments[0].text in ("-h", "--help", "i"):
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    command = arguments[0].text
-    if command not in ("l", "t", "h", "b"):
-        judge.effect(default_effect("files.write"), invocation.start, invocation.end)
-        if command in ("x", "e"):
-            why = "which files it brings cannot be told"
-            judge.record("files.write", Risk.HIGH, why, invocation.start, invocation.end)
-        for one in arguments[1:]:
-            text = one.text or one.value.prefix
-            place = text.removeprefix("-o")
-            _judge_packed(judge, one, invocation)
-            if place[:1] != "-":
-                judge_path(
-                    judge,
-                    "files.write",
-                    Argument(Value(place, home=place[:1] == "~"), one.start, one.end),
-                    invocation.state,
-                )
-        return
-    judge.effect(default_effect("files.read"), invocation.start, invocation.end)
-    _read_archive7(judge, program, invocation)
+    command, start, end = invocation.arguments[:1], invocation.start, invocation.end
+    name = command[0].text if command else "i"
+    if name in ("-h", "--help", "i"):
+        judge.effect(default_effect("shell.inspect"), start, end)
+    elif name in ("l", "t", "h", "b"):
+        judge.effect(default_effect("files.read"), start, end)
+        _read_archive7(judge, program, invocation)
+    else:
+        judge.effect(default_effect("files.write"), start, end)
+        if name in ("x", "e"):
+            judge.record("files.write", Risk.HIGH, UNTOLD, start, end)
+        for one in invocation.arguments[1:]:
+            _write_archive7(judge, one, invocation.state)
+
+
+def _write_archive7(judge: Judge, one: Argument, state: ShellState) -> None:
+    """What it packs or writes; an option names the folder that it writes into."""
+    place = known_part(one).removeprefix("-o")
+    if any(secret_under(judge, folder, one.text) for folder in state.folders):
+        judge.record("files.read", Risk.HIGH, "it packs what holds secrets", one.start, one.end)
+    if place[:1] != "-":
+        value = Value(place, home=place[:1] == "~")
+        judge_path(judge, "files.write", Argument(value, one.start, one.end), state)
 
 
 def _read_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -110,13 +133,11 @@ def _read_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
     command, *rest = invocation.arguments
     has_archive = False
     for one in rest:
-        text = one.text or one.value.prefix
+        text = known_part(one)
         if text[:1] == "@" or (text[:1] == "-" and "@" in text):
             judge.doubt("it prints names from a file", one.start, one.end)
         elif text[:1] == "-":
-            if not text.startswith(
-                ("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")
-            ):
+            if not text.startswith(_READS_ARCHIVE7):
                 judge.doubt(f"{program.name} {text[:40]} is not known", one.start, one.end)
         elif one.value.may_be_option:
             judge.doubt("an argument of it may be any option", one.start, one.end)
@@ -125,35 +146,26 @@ def _read_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
             has_archive = True
 
 
-def _judge_packed(judge: Judge, one: Argument, invocation: Invocation) -> None:
-    if any(secret_under(judge, folder, one.text) for folder in invocation.state.folders):
-        judge.record("files.read", Risk.HIGH, "it packs what holds secrets", one.start, one.end)
-
-
 def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sqlite3 FILE SQL`: statements that read; without any it takes commands from its input."""
     arguments = _without_second(invocation.arguments, "-lookaside")
-    parsed = parse_options(program.table, arguments)
-    report_problem(judge, parsed, program, invocation)
-    judge_option_values(judge, parsed, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
+    parsed = parse_and_judge(judge, program, invocation, arguments)
+    chosen, start, end = names_chosen(parsed), invocation.start, invocation.end
     if chosen & {"-help", "--help", "-version", "--version"}:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        judge.effect(default_effect("shell.inspect"), start, end)
         return
-    readonly = "-readonly" in chosen
-    given = [*parsed.operands[1:]]
-    commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
+    file, given = parsed.operands[:1], parsed.operands[1:]
     for one in given:
-        if not readonly or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
+        if "-readonly" not in chosen or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
             judge_kind(judge, "sql", one, program, invocation)
-    silent = invocation.body is None and ("-readonly" in chosen or "-safe" in chosen)
-    if any(may_be_several(one) for one in parsed.operands[:1]):
-        judge.doubt("the name of a file may be taken for a statement", invocation.start, invocation.end)
-    if not given and not commands and not silent:
-        judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
-    if parsed.operands and parsed.operands[0].text != ":memory:":
-        judge_path(judge, "files.read", parsed.operands[0], invocation.state)
-    judge.effect(default_effect("database.read"), invocation.start, invocation.end)
+    if any(map(may_be_several, file)):
+        judge.doubt("the name of a file may be taken for a statement", start, end)
+    silent = invocation.body is None and chosen & {"-readonly", "-safe"}
+    if not given and "-cmd" not in chosen and not silent:
+        judge.doubt("it takes commands from its standard input", start, end)
+    if file and file[0].text != ":memory:":
+        judge_path(judge, "files.read", file[0], invocation.state)
+    judge.effect(default_effect("database.read"), start, end)
 
 
 def _without_second(arguments: tuple[Argument, ...], name: str) -> tuple[Argument, ...]:
@@ -184,22 +196,42 @@ def judge_socket(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     """`nc`, `socat`: connections; one to a socket of the guard is barred."""
     judge.effect(default_effect("network.api"), invocation.start, invocation.end)
     for one in invocation.arguments:
-        text = one.text
-        if text is None:
-            continue
+        text = one.text or ""
         for piece in (text, *text.replace(",", ":").split(":")):
             if "/" in piece or "sayso" in piece:
-                path = Argument(
-                    Value(piece[piece.find("/") :] if "/" in piece else piece), one.start, one.end
-                )
-                _judge_socket_path(judge, path, invocation)
+                _judge_socket_path(judge, piece[max(piece.find("/"), 0) :], one, invocation.state)
 
 
-def _judge_socket_path(judge: Judge, path: Argument, invocation: Invocation) -> None:
-    from sayso.reading.path_operations import CallFolders, operation_at_path
-
-    for folder in invocation.state.folders:
+def _judge_socket_path(judge: Judge, path: str, at: Argument, state: ShellState) -> None:
+    for folder in state.folders:
         where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
-        found = operation_at_path("files.write", path.text, judge.policy, where, ())
+        found = operation_at_path("files.write", path, judge.policy, where, ())
         if found.barred is not None:
-            bar(judge, found.name.partition(".")[2], found.barred, path.start, path.end)
+            bar(judge, found.name.partition(".")[2], found.barred, at.start, at.end)
+
+
+_PAIRS = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile", "--argfile"})
+
+
+def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
+    rest = list(invocation.arguments)
+    kept: list[Argument] = []
+    while rest and rest[0].text != "--":
+        one = rest.pop(0)
+        if one.text in _PAIRS and any(value.value.may_bring_options for value in rest[:2]):
+            judge.doubt("what follows it may be any option", one.start, one.end)
+        if one.text not in _PAIRS or len(rest) < 2:
+            kept.append(one)
+            continue
+        if one.text not in ("--arg", "--argjson"):
+            judge_path(judge, "files.read", rest[1], invocation.state)
+        del rest[:2]
+    judge_by_data(judge, program, msgspec.structs.replace(invocation, arguments=(*kept, *rest)))
+
+
+def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A command in a container: its files are the container's, so a script there is not known."""
+    state = invocation.state.copy()
+    state.changes = ChangedFiles([""])
+    judge_wrapper(judge, program, msgspec.structs.replace(invocation, state=state))

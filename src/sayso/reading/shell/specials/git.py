@@ -1,16 +1,17 @@
-"""git: its options before the subcommand, the folder it works in, and what its configuration would run."""
+"""git: its options, the folder it works in, and what its configuration would run; and patches."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import follow_links
-from sayso.reading.paths.file_content import read_whole
-from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
+from sayso.reading.patches.lines import Change, PatchedFile, PatchReading, names_in
+from sayso.reading.patches.read import read_patch
+from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, names_chosen, report_problem
 from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_file
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
@@ -22,7 +23,9 @@ from sayso.reading.shell.specials.git_config import (
     find_running_key,
     is_harmless_key,
 )
-from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.specials.local_tools import mentions
+from sayso.reading.shell.specials.wrappers import go_to, read_named
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
 
 _LOW = Risk.LOW
@@ -34,6 +37,7 @@ _RUNS_WHEN_SET = frozenset(
 _GOES_BY_SETTINGS = frozenset({"git.fetch", "git.merge", "git.rebase"})
 """What may run a program that the repository's configuration names, though it changes little."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
+_TOKENS = lazy_pattern(r"(?i)extraheader|token|password|\[include|secret")
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
 
@@ -43,63 +47,50 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     report_problem(judge, parsed, program, invocation)
     folders, named, inside = invocation.state.folders, None, invocation
     if parsed.options:
-        state = invocation.state.copy()
-        folders, named = _follow_options(judge, parsed, state)
-        state.folders = folders
-        inside = Invocation(
-            invocation.name, invocation.arguments, state, invocation.start, invocation.end, invocation.body
-        )
+        inside = msgspec.structs.replace(invocation, state=invocation.state.copy())
+        folders, named = _follow_options(judge, parsed, inside.state)
+        inside.state.folders = folders
     before = len(judge.findings)
     judge_subcommand(judge, program, parsed, inside)
     if _needs_no_repository(parsed):
         return
     invocation.state = inside.state
-    hooks: tuple[str, ...] = READING_HOOKS
     found = judge.findings[before:]
-    if any(one.risk is not _LOW for one in found):
-        if _GOES_BY_SETTINGS.isdisjoint(one.operation for one in found):
-            return
-        hooks = FETCHING_HOOKS
-    _check_configuration(judge, invocation, folders, named, hooks)
+    risky = any(one.risk is not _LOW for one in found)
+    if not risky or not _GOES_BY_SETTINGS.isdisjoint(one.operation for one in found):
+        hooks = FETCHING_HOOKS if risky else READING_HOOKS
+        _check_configuration(judge, invocation, folders, named, hooks)
 
 
 def _needs_no_repository(parsed: ParsedOptions) -> bool:
-    if parsed.operands:
-        return parsed.operands[0].value.text in _NEEDS_NO_REPOSITORY
-    return any(option.name in _NEEDS_NO_REPOSITORY for option, _ in parsed.options)
+    named = [parsed.operands[0].text] if parsed.operands else names_chosen(parsed)
+    return not _NEEDS_NO_REPOSITORY.isdisjoint(named)
 
 
 def _follow_options(
     judge: Judge, parsed: ParsedOptions, state: ShellState
 ) -> tuple[tuple[str | None, ...], Argument | None]:
     """The folders after `-C`, and the repository that is named outright."""
-    folders, named = state.folders, None
-    if any(option.name == "--bare" for option, _ in parsed.options):
-        named = Argument(Value("."), 0, 0)  # the folder itself, whatever .git is in it
+    folders: tuple[str | None, ...] = state.folders
+    named: Argument | None = None
     for option, value in parsed.options:
-        if value is None:
+        if option.name == "--bare":
+            named = named or Argument(Value("."), 0, 0)  # the folder itself, whatever .git is in it
+        elif value is None:
             continue
-        if option.name == "-C":
-            folders = tuple(_join(folder, value) for folder in folders)
+        elif option.name == "-C":
+            folders = go_to(folders, value)
         elif option.name == "-c":
             _check_setting(judge, value, parsed)
-        elif option.name in ("--git-dir", "--work-tree"):
-            if value.text is None:
-                judge.doubt("which repository it works on is not known", value.start, value.end)
-            elif option.name == "--git-dir":
-                named = value
-            else:
-                judge_path(judge, "files.list", value, state)
-                judge_guard_mentions(
-                    judge, (Argument(Value(f"{value.text}/settings.json"), value.start, value.end),), state
-                )
+        elif option.name in ("--git-dir", "--work-tree") and value.text is None:
+            judge.doubt("which repository it works on is not known", value.start, value.end)
+        elif option.name == "--git-dir":
+            named = value
+        elif option.name == "--work-tree":
+            judge_path(judge, "files.list", value, state)
+            settings = Argument(Value(f"{value.text}/settings.json"), value.start, value.end)
+            judge_guard_mentions(judge, (settings,), state)
     return folders, named
-
-
-def _join(folder: str | None, value: Argument) -> str | None:
-    if value.text is None or value.value.wild or value.value.home or folder is None:
-        return None
-    return follow_links(join_path(folder, value.text))
 
 
 _NEVER_EDITS = frozenset({"log", "diff", "show", "status", "blame", "shortlog", "rev-parse", "ls-files"})
@@ -109,28 +100,19 @@ _NEVER_EDITS = frozenset({"log", "diff", "show", "status", "blame", "shortlog", 
 def _check_setting(judge: Judge, value: Argument, parsed: ParsedOptions) -> None:
     key, _, setting = (value.text or "").partition("=")
     subcommand = parsed.operands[0].text if parsed.operands else None
-    section = key.casefold().partition(".")[0]
+    folded = key.casefold()
     if (
         value.text is None
-        or section in _RUNS_WHEN_SET
-        or (key.casefold() == "core.editor" and subcommand not in _NEVER_EDITS)
+        or folded.partition(".")[0] in _RUNS_WHEN_SET
+        or (folded == "core.editor" and subcommand not in _NEVER_EDITS)
         or not is_harmless_key(key, setting)
     ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
 
 
-def _may_hold_tokens(judge: Judge) -> bool:
+def _may_hold_tokens(home: str) -> bool:
     """Return whether the user's own configuration of git names what may be a token."""
-    for name in (".gitconfig", ".config/git/config"):
-        try:
-            text = read_whole(f"{judge.where.home}/{name}", 100_000).lower()
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError):
-            return True
-        if any(word in text for word in (b"extraheader", b"token", b"password", b"[include", b"secret")):
-            return True
-    return False
+    return any(mentions(f"{home}/{name}", _TOKENS, 100_000) for name in (".gitconfig", ".config/git/config"))
 
 
 def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -139,11 +121,11 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
     if words[:1] == ["get"] and len(words) > 1:
         invocation = msgspec.structs.replace(invocation, arguments=invocation.arguments[1:])
     parsed = judge_by_data(judge, program, invocation)
-    first = parsed.operands[0].text if parsed is not None and parsed.operands else None
-    if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
-        judge.record(
-            "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end
-        )
+    first = parsed.operands[0].text if parsed.operands else None
+    lists = "-l" in words or "--list" in words or first == "list"
+    if lists and _may_hold_tokens(judge.where.home):
+        why = "shows settings which hold tokens"
+        judge.record("git.show", Risk.MODERATE, why, invocation.start, invocation.end)
     file = next((value for option, value in parsed.options if option.name == "-f"), None)
     if file is not None and any(one.operation == "git.configure" for one in judge.findings):
         judge_path(judge, "files.write", file, invocation.state)
@@ -156,16 +138,13 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
 def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git checkout`: with paths it throws their changes away."""
     parsed = judge_by_data(judge, program, invocation)
-    if parsed is None:
-        return
     words = [one.text for one in invocation.arguments]
-    after = words.index("--") + 1 if "--" in words else len(words)
-    paths = list(invocation.arguments[after:])
-    if not paths and len(parsed.operands) == 1 and _names_file(judge, parsed.operands[0], invocation.state):
-        paths = [parsed.operands[0]]
-    makes = any(option.name in ("-b", "-c", "--orphan") for option, _ in parsed.options)
-    if not paths and len(parsed.operands) > 1 and not makes:
-        paths = list(parsed.operands[1:])
+    operands = parsed.operands
+    paths = invocation.arguments[words.index("--") + 1 if "--" in words else len(words) :]
+    if not paths and names_chosen(parsed).isdisjoint({"-b", "-c", "--orphan"}):
+        paths = operands[1:]
+    if not paths and len(operands) == 1 and _names_file(judge, operands[0], invocation.state):
+        paths = operands
     for one in paths:
         judge.record("git.reset_hard", Risk.HIGH, "throws changes of files away", one.start, one.end)
         judge_path(judge, "files.write", one, invocation.state)
@@ -178,22 +157,12 @@ def _names_file(judge: Judge, one: Argument, state: ShellState) -> bool:
         return True
     for folder in filter(None, state.folders):
         path = join_path(folder, text)
-        if text and os.path.lexists(path):
-            return True
-        if (
+        if (text and os.path.lexists(path)) or (
             looks_like_file(path, text)
             and judge.quick.operation_at("files.write", text, folder).barred is not None
         ):
             return True
     return False
-
-
-def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`git push`: a ref that begins with + is forced, and one that begins with : is deleted."""
-    parsed = judge_by_data(judge, program, invocation)
-    for one in parsed.operands if parsed is not None else ():
-        if one.text is None or one.text.startswith(("+", ":")):
-            judge.effect(default_effect("git.push_force"), one.start, one.end)
 
 
 def _check_configuration(
@@ -208,11 +177,70 @@ def _check_configuration(
             judge.doubt("which repository it works on is not known", invocation.start, invocation.end)
             return
         at = None if named is None or named.text is None else join_path(folder, named.text)
-        keys = judge.quick.running_keys
-        if (folder, at, hooks) not in keys:
-            keys[folder, at, hooks] = find_running_key(judge.quick.find_real(folder), at, hooks)
-        key = keys[folder, at, hooks]
-        if key is not None:
-            why = f"the repository's configuration can run a program: {key[:80]}"
+        asked, keys = (folder, at, hooks), judge.quick.running_keys
+        if asked not in keys:
+            keys[asked] = find_running_key(judge.quick.find_real(folder), at, hooks)
+        if keys[asked] is not None:
+            why = f"the repository's configuration can run a program: {(keys[asked] or '')[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)
             return
+
+
+_LOOKS_AT_PATCH = frozenset({"--dry-run", "--check", "--stat", "--numstat", "--summary"})
+_OTHERWISE = frozenset({"--recount", "--inaccurate-eof", "-d", "-n", "-c", "-u"})
+"""Options with which a patch is read in another way, or in another folder."""
+_UNDONE: dict[Change, Change] = {"write": "delete", "delete": "write", "edit": "edit"}
+
+
+def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A patch changes the files that it names: they are read from it, where it can be read."""
+    earlier = invocation.state.changes.copy()
+    parsed = judge_by_data(judge, program, invocation)
+    chosen = {option.name: value for option, value in parsed.options}
+    if _LOOKS_AT_PATCH & chosen.keys() and "--apply" not in chosen:
+        return
+    if program.name in ("apply_patch", "applypatch"):
+        texts = [one.text for one in parsed.operands]
+    else:
+        files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
+        files += parsed.operands[1:] if program.name == "patch" else parsed.operands
+        texts = [_read_patch(one, invocation.state, earlier) for one in files]
+    texts = texts or [None if invocation.body is None else invocation.body.text]
+    strip = _strip_of(chosen, -1 if program.name == "patch" else 1)
+    for text in texts:
+        found = PatchReading() if text is None else read_patch(text, strip)
+        if strip is None or not found.complete or _OTHERWISE & chosen.keys():
+            why = "which files the patch changes cannot be told"
+            judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
+        lines = Argument(Value("\n".join(found.unread)), invocation.start, invocation.end)
+        judge_guard_mentions(judge, (lines,), invocation.state)
+        unread = (PatchedFile(name, "edit") for name in names_in(found.unread))
+        for file in dict.fromkeys((*found.files, *unread)):
+            change = _UNDONE[file.change] if "-R" in chosen else file.change
+            _judge_patched(judge, change, file.path, chosen, invocation)
+
+
+def _strip_of(chosen: Mapping[str, Argument | None], usual: int) -> int | None:
+    """Return how many folders a patch's names lose; None if that cannot be told."""
+    if "-p" not in chosen:
+        return usual
+    text = (chosen["-p"].text if chosen["-p"] is not None else None) or ""
+    return int(text) if text.isdecimal() and len(text) < 4 else None
+
+
+def _judge_patched(
+    judge: Judge, change: Change, path: str, chosen: Mapping[str, Argument | None], invocation: Invocation
+) -> None:
+    """Judge the change of a file in the folder that an option names."""
+    folder = chosen.get("--directory", chosen.get("-d"))
+    base = Value("") if folder is None else folder.value
+    text = None if base.text is None else f"{base.text}/{path}" if base.text and path[0] != "/" else path
+    value = Value(path) if text is None else msgspec.structs.replace(base, text=text)
+    judge_path(judge, f"files.{change}", Argument(value, invocation.start, invocation.end), invocation.state)
+
+
+def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
+    try:
+        return read_named(file, state, earlier, 1_000_000)
+    except FileNotFoundError:
+        return None

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import stat
 
@@ -44,13 +45,10 @@ def find_running_key(
     those that the command runs.
     """
     try:
-        for repository, tree in _find_repositories(folder) if named is None else (_from_name(named),):
-            key = _check_repository(repository, tree, hooks, 0)
-            if key is not None:
-                return key
+        found = _find_repositories(folder) if named is None else [_from_name(named)]
+        return next(filter(None, (_check_repository(*one, hooks, 0) for one in found)), None)
     except (OSError, ValueError, IndexError):
         return _UNREADABLE
-    return None
 
 
 def read_own_keys(folder: str) -> tuple[str, list[tuple[str, str]]] | None:
@@ -60,12 +58,9 @@ def read_own_keys(folder: str) -> tuple[str, list[tuple[str, str]]] | None:
         repository, tree = found[0]
         if len(found) != 1 or tree is None or os.access(f"{repository}/config.worktree", os.F_OK):
             return None
-        if os.access(f"{repository}/commondir", os.F_OK):
-            repository = join_path(repository, (_read(f"{repository}/commondir") or "").rstrip("\r\n"))
-        keys = _keys(_read(f"{repository}/config") or "")
+        return tree, _read_keys(f"{_find_common(repository)}/config")
     except (OSError, ValueError, IndexError):
         return None
-    return None if keys is None else (tree, keys)
 
 
 def is_harmless_key(key: str, value: str) -> bool:
@@ -99,12 +94,11 @@ def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
             taken = _is_repository(repository)
             if taken is not False:
                 found.append((repository, tree))
-                if taken:
-                    return found
-        parent = here.rpartition("/")[0] or "/"
-        if parent == here:
+            if taken:
+                return found
+        if here == "/":
             return found
-        here = parent
+        here = here.rpartition("/")[0] or "/"
 
 
 def _is_repository(path: str) -> bool | None:
@@ -127,7 +121,7 @@ def _is_open_folder(found: os.stat_result | None) -> bool:
 
 @functools.lru_cache(256)
 def _names_commit(head: str, *version: int) -> bool:
-    return _HEAD.fullmatch(_read(head) or "") is not None
+    return _HEAD.fullmatch(_read(head)) is not None
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -137,24 +131,25 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
+def _find_common(repository: str) -> str:
+    """The folder of the configuration and the hooks: another one for a second working tree."""
+    file = f"{repository}/commondir"
+    return join_path(repository, _read(file).rstrip("\r\n")) if os.access(file, os.F_OK) else repository
+
+
 def _check_repository(repository: str, tree: str | None, names: tuple[str, ...], depth: int) -> str | None:
-    common = repository
-    if os.access(f"{repository}/commondir", os.F_OK):
-        shared = _read(f"{repository}/commondir") or ""
-        common = join_path(repository, shared.rstrip("\r\n"))
+    common, own = _find_common(repository), f"{repository}/config.worktree"
     hooks = [f"{common}/hooks"]
-    own = f"{repository}/config.worktree"
     for file in (f"{common}/config", own) if os.access(own, os.F_OK) else (f"{common}/config",):
         version = version_of_file(file)
         key, named = _check_content(file, *version) if version else (None, ())
         if key is not None:
             return key
         hooks += [join_path(tree or common, one) for one in named]
-    for folder in hooks:
-        for name in names:
-            hook = f"{folder}/{name}"
-            if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
-                return f"the hook {name}"
+    for folder, name in itertools.product(hooks, names):
+        hook = f"{folder}/{name}"
+        if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
+            return f"the hook {name}"
     return None if tree is None else _check_submodules(repository, tree, names, depth)
 
 
@@ -168,67 +163,58 @@ def _check_submodules(repository: str, tree: str, names: tuple[str, ...], depth:
 
     Those that `.gitmodules` lists, and every other repository that the index records a commit of.
     """
-    listed = _read(f"{tree}/.gitmodules") if os.access(f"{tree}/.gitmodules", os.F_OK) else None
-    keys = _keys(listed) if listed is not None else []
+    listed = f"{tree}/.gitmodules"
+    keys = _read_keys(listed) if os.access(listed, os.F_OK) else []
     linked = find_gitlinks(repository)
-    if keys is None or linked is None:
+    if linked is None:
         return _UNREADABLE
-    if not keys and not linked:
-        return None
     paths = {*(value for key, value in keys if key.endswith(".path")), *linked}
     if paths and (depth > 3 or len(paths) > MAX_SUBMODULES):
         return "more submodules than are looked at"
-    for path in sorted(paths):
-        inner = join_path(tree, path)
-        if _stat(f"{inner}/.git") is not None:
-            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, names, depth + 1)
-            if key is not None:
-                return key
-    return None
+    found = (
+        _check_repository(follow_git_file(f"{inner}/.git"), inner, names, depth + 1)
+        for inner in (join_path(tree, path) for path in sorted(paths))
+        if _stat(f"{inner}/.git") is not None
+    )
+    return next(filter(None, found), None)
 
 
 @functools.lru_cache(256)
 def _check_content(path: str, *version: int) -> tuple[str | None, tuple[str, ...]]:
     """The first key of this file that may run a program, and where it says that hooks are."""
-    text = _read(path)
-    keys = None if text is None else _keys(text)
-    if keys is None:
-        return _UNREADABLE, ()
+    keys = _read_keys(path)
     hooks = tuple(value for key, value in keys if _names_hooks(key, value))
     running = (key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value))
     return next(running, None), hooks
 
 
-def _read(path: str) -> str | None:
-    try:
-        return read_whole(path, MAX_CONFIG).decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+def _read(path: str) -> str:
+    return read_whole(path, MAX_CONFIG).decode()
 
 
-def _keys(text: str) -> list[tuple[str, str]] | None:
-    """The keys of a configuration with their values; None if a line is not understood.
+def _read_keys(path: str) -> list[tuple[str, str]]:
+    """The keys of a configuration with their values. ValueError if a line is not understood.
 
     Nor is one that ends in a backslash: whether the next belongs to it hangs on quotes and comments. Lines
     end where they end for git, and at no other character.
     """
     section = ""
     found: list[tuple[str, str]] = []
-    for line in text.split("\n"):
+    for line in _read(path).split("\n"):
         rest = line.strip()
         if rest.endswith("\\"):
-            return None
+            raise ValueError(line)
         while rest.startswith("["):
             match = _SECTION.match(rest)
             if match is None:
-                return None
+                raise ValueError(line)
             section = match[1].casefold() + (f".{match[2]}" if match[2] is not None else "")
             rest = rest[match.end() :].strip()
         if not rest or rest[0] in "#;":
             continue
         match = _KEY.match(rest)
         if match is None or not section:
-            return None
+            raise ValueError(line)
         value = (match[2] or "true").strip().strip('"')
         found.append((f"{section}.{match[1].casefold()}", value))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.commands.usage import judge_by_data, names_chosen
 from sayso.reading.shell.files.guard import bar
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
@@ -20,17 +20,12 @@ _SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")
 def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sayso`: an agent may ask what is allowed, and nothing else."""
     first = invocation.arguments[0].text if invocation.arguments else None
+    start, end = invocation.start, invocation.end
     if first in FREE_COMMANDS or (len(invocation.arguments) == 1 and first in ("--help", "--version")):
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    named = f"sayso {first}" if first else "sayso"
-    bar(
-        judge,
-        "run_guard_command",
-        f"{named[:60]} is for people, not for agents",
-        invocation.start,
-        invocation.end,
-    )
+        judge.effect(default_effect("shell.inspect"), start, end)
+    else:
+        named = f"sayso {first}" if first else "sayso"
+        bar(judge, "run_guard_command", f"{named[:60]} is for people, not for agents", start, end)
 
 
 def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -71,7 +66,7 @@ def _only_asks(texts: list[str]) -> bool:
 
 def _names_own_process(program: KnownProgram, parsed: ParsedOptions) -> bool:
     """Return whether a name or pattern fits the process which judges this."""
-    chosen = {option.name for option, _ in parsed.options}
+    chosen = names_chosen(parsed)
     own = _describe_own_process("cmdline" if "-f" in chosen else "comm").strip()
     whole = "-x" in chosen or (program.name == "killall" and "-r" not in chosen)
     named = [one.text for one in parsed.operands if one.text]

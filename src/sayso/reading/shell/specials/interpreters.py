@@ -1,4 +1,7 @@
-"""Shells and interpreters: code on the command line, a script, a module, or standard input."""
+"""Shells and interpreters: code on the command line, a script, a module, or standard input.
+
+And tasks of a project, as `make TARGET` and `npm run NAME`: the command lines that its file gives are read.
+"""
 
 from __future__ import annotations
 
@@ -6,119 +9,90 @@ from pathlib import Path
 
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.scripts import judge_script, only_computes
-from sayso.reading.shell.commands.usage import (
-    judge_additions,
-    judge_option_values,
-    report_problem,
-)
+from sayso.reading.shell.commands.usage import names_chosen
 from sayso.reading.shell.files.guard import judge_own_program
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
-from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.wrappers import parse_and_judge
 from sayso.reading.shell.value import Value
 
 _FLAGS = frozenset("bBdEiIOPqsSuvx")
+_READS_INPUT = "runs what it is given on its standard input"
 
 
 def judge_shell(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A shell: `-c` is a command line, an operand is a script, and else it reads its standard input."""
-    arguments = _set_cluster(program, invocation.arguments)
-    parsed = parse_options(program.table, arguments)
-    report_problem(judge, parsed, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    judge_additions(judge, program, frozenset(chosen), invocation)
-    judge_option_values(judge, parsed, program, invocation)
+    parsed = parse_and_judge(judge, program, invocation, _set_cluster(invocation.arguments))
+    chosen, state, body = names_chosen(parsed), invocation.state, invocation.body
+    start, end = invocation.start, invocation.end
     if "-c" in chosen:
         _judge_command_text(judge, program, invocation, parsed)
-        return
-    if parsed.operands and "-s" not in chosen:
+    elif parsed.operands and "-s" not in chosen:
         if "-n" in chosen and "-i" not in chosen and parsed.problem is None:
-            judge_path(judge, "files.read", parsed.operands[0], invocation.state)
-            return
-        judge_kind(judge, "script", parsed.operands[0], program, invocation)
-        return
-    body = invocation.body
-    if body is not None and body.text is not None:
-        judge.script(body.text, invocation.state.copy(), invocation.start, invocation.end)
-        judge.doubt("it runs what it is given on its standard input", invocation.start, invocation.end)
-        return
-    if parsed.problem is None:
-        judge.doubt(
-            f"{program.name} runs what it is given on its standard input", invocation.start, invocation.end
-        )
+            judge_path(judge, "files.read", parsed.operands[0], state)
+        else:
+            judge_kind(judge, "script", parsed.operands[0], program, invocation)
+    elif body is not None and body.text is not None:
+        judge.script(body.text, state.copy(), start, end)
+        judge.doubt(f"it {_READS_INPUT}", start, end)
+    elif parsed.problem is None:
+        judge.doubt(f"{program.name} {_READS_INPUT}", start, end)
 
 
-def _set_cluster(program: KnownProgram, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+def _set_cluster(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """`-cl` and `-lc` mean the same: the letters apart, `c` last."""
     found: list[Argument] = []
     for index, one in enumerate(arguments):
-        text = one.text
-        if text is None or text[:1] != "-" or text[:2] == "--" or len(text) < 2:
-            if text is not None and text[:1] == "-" and text != "--":
-                found.append(one)
-                continue
+        text = one.text or ""
+        if text[:1] != "-" or text == "--":
             return (*found, *arguments[index:])
-        letters = [letter for letter in text[1:] if letter != "c"]
-        found += [Argument(Value(f"-{letter}"), one.start, one.end) for letter in letters]
-        if "c" in text[1:]:
-            found.append(Argument(Value("-c"), one.start, one.end))
-        if letters[-1:] in (["o"], ["O"]):
+        whole = text == "-" or text[:2] == "--"
+        letters = "" if whole else text[1:].replace("c", "") + "c" * ("c" in text)
+        found += [Argument(Value(f"-{letter}"), one.start, one.end) for letter in letters] or [one]
+        if letters.rstrip("c")[-1:] in ("o", "O"):
             found += arguments[index + 1 : index + 2]
-            return (*found, *_set_cluster(program, arguments[index + 2 :]))
+            return (*found, *_set_cluster(arguments[index + 2 :]))
     return tuple(found)
 
 
 def _judge_command_text(
     judge: Judge, program: KnownProgram, invocation: Invocation, parsed: ParsedOptions
 ) -> None:
-    if not parsed.operands:
+    text = parsed.operands[0] if parsed.operands else None
+    if text is None:
         judge.doubt(f"{program.name} -c is given no command", invocation.start, invocation.end)
-        return
-    text = parsed.operands[0]
-    if text.text is None:
+    elif text.text is None:
         judge.doubt("which commands it runs is not known until it runs", text.start, text.end)
-        return
-    if not text.text.strip():
+    elif not text.text.strip():
         judge.doubt("it is given an empty command", text.start, text.end)
-        return
-    state = invocation.state.copy()
-    state.functions.clear()
-    state.variables.clear()
-    for place, one in enumerate(parsed.operands[1:]):
-        state.variables[str(place)] = one.value
-    judge.script(text.text, state, text.start, text.end)
+    else:
+        state = invocation.state.copy()
+        state.functions = {}
+        state.variables = {str(place): one.value for place, one in enumerate(parsed.operands[1:])}
+        judge.script(text.text, state, text.start, text.end)
 
 
 def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Python, Node and their kind: code on the command line, a script, a module, or standard input."""
     arguments, module = _split_module(program, invocation.arguments)
-    parsed = parse_options(program.table, arguments)
-    report_problem(judge, parsed, program, invocation)
-    chosen = frozenset(option.name for option, _ in parsed.options)
-    judge_additions(judge, program, chosen, invocation)
-    kinds = {option.kind for option, _ in parsed.options}
-    for option, value in parsed.options:
-        if option.kind != "text" and value is not None:
-            judge_kind(judge, option.kind, value, program, invocation)
+    parsed = parse_and_judge(judge, program, invocation, arguments)
+    chosen, operands, count = names_chosen(parsed), parsed.operands, len(parsed.operands)
+    modes = (one for one in program.modes if one.any_of & chosen and one.count in (None, count))
+    effect = next((one.effect for one in modes if one.effect is not None), None)
     if module is not None:
         _judge_module(judge, invocation, module)
+    elif parsed.problem is not None or any(option.kind == "code" for option, _ in parsed.options):
         return
-    if "code" in kinds or parsed.problem is not None:
-        return
-    for mode in program.modes:
-        fits = not mode.any_of.isdisjoint(chosen) and mode.count in (None, len(parsed.operands))
-        if fits and mode.effect is not None:
-            judge.effect(mode.effect, invocation.start, invocation.end)
-            for one in parsed.operands:
-                judge_path(judge, "files.read", one, invocation.state)
-            return
-    if parsed.operands and parsed.operands[0].text != "-":
-        judge_kind(judge, "script", parsed.operands[0], program, invocation)
-        return
-    judge.doubt(
-        f"{program.name} runs what it is given on its standard input", invocation.start, invocation.end
-    )
+    elif effect is not None:
+        judge.effect(effect, invocation.start, invocation.end)
+        for one in operands:
+            judge_path(judge, "files.read", one, invocation.state)
+    elif operands and operands[0].text != "-":
+        judge_kind(judge, "script", operands[0], program, invocation)
+    else:
+        judge.doubt(f"{program.name} {_READS_INPUT}", invocation.start, invocation.end)
 
 
 def _split_module(
@@ -130,16 +104,12 @@ def _split_module(
     skip = False
     for index, one in enumerate(arguments):
         text = one.text or ""
-        if skip:
-            skip = False
-        elif text in ("-W", "-X"):
-            skip = True
+        letters, mark, joined = text[1:].partition("m")
+        if skip or text in ("-W", "-X"):
+            skip = not skip
         elif text[:1] != "-" or text[:2] == "--" or text == "-":
             break
-        else:
-            letters, mark, joined = text[1:].partition("m")
-            if not mark or not _FLAGS.issuperset(letters):
-                continue
+        elif mark and _FLAGS.issuperset(letters):
             before = (Argument(Value(f"-{letters}"), one.start, one.end),) if letters else ()
             named = (Argument(Value(joined), one.start, one.end),) if joined else ()
             return (*arguments[:index], *before), (*named, *arguments[index + 1 :])
@@ -153,38 +123,26 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
     what it is where the folder holds nothing by the name of any such module.
     """
     name = (words[0].text or "") if words else ""
+    state, start, end = invocation.state, invocation.start, invocation.end
+    here = state.folders[0] if len(state.folders) == 1 else None
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        folders = invocation.state.folders
-        here = folders[0] if len(folders) == 1 else None
-        if name == "json.tool" and here is not None and only_computes(judge, "python", "1", here):
-            judge.run(words, invocation.state, invocation.start, invocation.end, invocation.body)
-        else:
-            judge.run(
-                words,
-                invocation.state,
-                invocation.start,
-                invocation.end,
-                invocation.body,
-                of_project=True,
-            )
+        pure = name == "json.tool" and here is not None and only_computes(judge, "python", "1", here)
+        judge.run(words, state, start, end, invocation.body, of_project=not pure)
         return
     if name.partition(".")[0] == "sayso":
-        own = Argument(Value("sayso"), words[0].start, words[0].end)
-        judge_own_program(judge, own, words[1:])
-    file = _module_file(name, invocation)
+        judge_own_program(judge, Argument(Value("sayso"), words[0].start, words[0].end), words[1:])
+    file = _module_file(name, here)
     if file is not None:
         script = Argument(Value(file), words[0].start, words[0].end)
-        judge_script(judge, script, invocation.state, invocation.start, invocation.end, words[1:], "python")
-        return
-    judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
+        judge_script(judge, script, state, start, end, words[1:], "python")
+    else:
+        judge.doubt(f"the module {name[:60]} is not known", start, end)
 
 
-def _module_file(name: str, invocation: Invocation) -> str | None:
+def _module_file(name: str, folder: str | None) -> str | None:
     """The file of a module that lies in the folder itself."""
-    folders = invocation.state.folders
-    if len(folders) != 1 or folders[0] is None or not all(one.isidentifier() for one in name.split(".")):
+    if folder is None or not all(one.isidentifier() for one in name.split(".")):
         return None
     path = name.replace(".", "/")
-    return next(
-        (one for one in (f"{path}.py", f"{path}/__main__.py") if Path(folders[0], one).is_file()), None
-    )
+    files = (f"{path}.py", f"{path}/__main__.py")
+    return next((one for one in files if Path(folder, one).is_file()), None)

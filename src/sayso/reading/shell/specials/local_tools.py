@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.commands.usage import (
     judge_additions,
     judge_by_data,
     judge_option_values,
+    names_chosen,
     report_problem,
 )
 from sayso.reading.shell.judge import Invocation, Judge
@@ -41,7 +45,7 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     """`npx TOOL`, `npm exec TOOL`: the project's own tool if it has one, else a package that is fetched."""
     parsed = parse_options(program.table, invocation.arguments)
     report_problem(judge, parsed, program, invocation)
-    judge_additions(judge, program, frozenset(option.name for option, _ in parsed.options), invocation)
+    judge_additions(judge, program, names_chosen(parsed), invocation)
     named = parsed.operands[0].text if parsed.operands else None
     found = None if named is None else find_project_tool(judge, named, invocation.state)
     if found is None and program.name == "pnpm exec" and parsed.operands:  # it fetches nothing
@@ -50,8 +54,8 @@ def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         return
     if found is None:
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
-        return
-    run_local(judge, found, parsed.operands, invocation)
+    else:
+        run_local(judge, found, parsed.operands, invocation)
 
 
 def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:
@@ -59,13 +63,16 @@ def find_project_tool(judge: Judge, name: str, state: ShellState) -> str | None:
     folders = state.folders
     if not _NAME.fullmatch(name) or len(folders) != 1 or folders[0] is None:
         return None
-    here, workspace = os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace)
-    while here == workspace or here.startswith(f"{workspace}/"):
-        path = f"{here}/node_modules/.bin/{name}"
-        if Path(path).is_file():
-            return path
-        here = here.rpartition("/")[0]
-    return None
+    above = folders_up(os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace))
+    tools = (f"{here}/node_modules/.bin/{name}" for here in above)
+    return next((one for one in tools if Path(one).is_file()), None)
+
+
+def folders_up(folder: str | None, workspace: str) -> Iterator[str]:
+    """Yield a folder of the workspace, and those above it."""
+    while workspace and folder and f"{folder}/".startswith(f"{workspace}/"):
+        yield folder
+        folder = folder.rpartition("/")[0]
 
 
 def run_local(judge: Judge, path: str, words: tuple[Argument, ...], invocation: Invocation) -> None:
@@ -101,9 +108,8 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
     where, _, name = written.rpartition("/")
     if not written.startswith(f"{follow_links(workspace)}/") or follow_links(where) != where:
         return None
-    if name in _WRAPPED or where.endswith("/node_modules/.bin"):
-        return written
-    return written if where.endswith("/bin") and Path(where, "../pyvenv.cfg").is_file() else None
+    of_python = where.endswith("/bin") and Path(where, "../pyvenv.cfg").is_file()
+    return written if of_python or name in _WRAPPED or where.endswith("/node_modules/.bin") else None
 
 
 def is_system_python(path: str) -> bool:
@@ -115,9 +121,11 @@ def is_system_python(path: str) -> bool:
 
 def is_activation(path: str | None, state: ShellState, workspace: str) -> bool:
     """Return whether this is the file that activates a Python environment of the workspace."""
-    if path is None or path.rpartition("/")[2] != "activate":
-        return False
-    return find_environment_program(path, state, workspace) is not None
+    return (
+        path is not None
+        and path.rpartition("/")[2] == "activate"
+        and find_environment_program(path, state, workspace) is not None
+    )
 
 
 _ONLY_RUN = frozenset({"poetry", "pdm", "pipenv", "rye"})
@@ -128,24 +136,21 @@ def judge_environment_run(judge: Judge, program: KnownProgram, invocation: Invoc
     parsed = parse_and_judge(judge, program, invocation)
     tool = program.name.partition(" ")[0]
     if tool in _ONLY_RUN or (tool == "uv" and _installs_nothing(judge, parsed, invocation.state)):
-        why = "runs a command in the project's environment"
-        judge.record("build.run", Risk.MODERATE, why, invocation.start, invocation.end)
+        operation, more = "build.run", ""
     else:
-        why = "runs a command in the project's environment, and may install what that lacks"
-        judge.record("packages.install", Risk.MODERATE, why, invocation.start, invocation.end)
+        operation, more = "packages.install", ", and may install what that lacks"
+    why = f"runs a command in the project's environment{more}"
+    judge.record(operation, Risk.MODERATE, why, invocation.start, invocation.end)
     run_inner(judge, program, invocation, parsed.operands, parsed)
 
 
 def _installs_nothing(judge: Judge, parsed: ParsedOptions, state: ShellState) -> bool:
-    if any(option.name == "--no-sync" for option, _ in parsed.options):
-        return True
     here = state.folders[0] if len(state.folders) == 1 else None
-    workspace = judge.where.workspace
-    while here and workspace and f"{here}/".startswith(f"{workspace}/"):
-        if _written(f"{here}/uv.lock") is not None:
-            return not state.changes.may_include(here) and _is_up_to_date(here)
-        here = here.rpartition("/")[0]
-    return False
+    above = folders_up(here, judge.where.workspace)
+    project = next((one for one in above if _written(f"{one}/uv.lock") is not None), None)
+    return "--no-sync" in names_chosen(parsed) or (
+        project is not None and not state.changes.may_include(project) and _is_up_to_date(project)
+    )
 
 
 def _is_up_to_date(project: str) -> bool:
@@ -182,3 +187,72 @@ def judge_fetcher(judge: Judge, program: KnownProgram, invocation: Invocation) -
 def _names_no_file(text: str | None) -> bool:
     """Return whether this names no file for curl, as `@` does to read it and `%output` to write it."""
     return text is not None and text[:1] != "@" and "%output" not in text and "=@" not in text
+
+
+def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
+    """Judge a program that runs code which files of the project name, whatever it is asked for."""
+    before = len(judge.findings)
+    parsed = judge_by_data(judge, program, invocation)
+    if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
+        judge.record(
+            "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
+        )
+    return parsed
+
+
+_NAMING_FILES = {
+    file: file.partition("/")[0].lower()
+    for file in (
+        "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
+        ".ansible-lint", ".config/ansible-lint.yml", "package.json",
+    )
+}  # fmt: skip
+_RUNNING_FILES = {
+    file: file.partition("/")[0].lower()
+    for file in (
+        ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
+        "rust-toolchain.toml", ".pylint.d",
+    )
+}  # fmt: skip
+"""Files, each with the first name of its path in lower case."""
+_NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
+
+
+def names_code(judge: Judge, state: ShellState) -> bool:
+    """Return whether a file of this folder, or of one above it, names code that such a program runs."""
+    for folder in state.folders:
+        above = list(folders_up(folder, judge.where.workspace))
+        if not above or any(map(_holds_names, above)):
+            return True
+    return False
+
+
+def _holds_names(folder: str) -> bool:
+    there = _list_first_names(folder)
+    return any(os.path.lexists(f"{folder}/{name}") for name in _choose(_RUNNING_FILES, there)) or any(
+        mentions(f"{folder}/{name}", _NAMES_CODE, 200_000) for name in _choose(_NAMING_FILES, there)
+    )
+
+
+def _list_first_names(folder: str) -> frozenset[str] | None:
+    """The names in a folder, folded; None if they do not tell which files can be opened there."""
+    try:
+        names = "/".join(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return None
+    return frozenset(names.lower().split("/")) if names.isascii() else None
+
+
+def _choose(files: dict[str, str], there: frozenset[str] | None) -> Iterable[str]:
+    """The files of which the first name is there."""
+    return files if there is None else [file for file, first in files.items() if first in there]
+
+
+def mentions(path: str, pattern: re.Pattern[str], most: int) -> bool:
+    """Return whether a file says this; one that is there and cannot be read may do so."""
+    try:
+        return pattern.search(read_whole(path, most).decode("utf-8", "replace")) is not None
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True

@@ -15,8 +15,7 @@ from sayso.reading.shell.files.tasks import TaskLine, find_tasks
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
-from sayso.reading.shell.specials.local_tools import judge_npx
-from sayso.reading.shell.specials.tools import judge_project_code
+from sayso.reading.shell.specials.local_tools import judge_npx, judge_project_code
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.value import Value
 

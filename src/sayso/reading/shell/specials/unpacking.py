@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import glob
 import os
-from itertools import islice
+from itertools import islice, product
+
+import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
@@ -17,20 +19,22 @@ from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
-from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.commands.usage import judge_by_data, names_chosen
 from sayso.reading.shell.files.archives import list_archive
-from sayso.reading.shell.files.deep import MAX_WILD_PARTS
+from sayso.reading.shell.files.deep import MAX_WILD_PARTS, NamesTaken, secret_under
 from sayso.reading.shell.files.guard import GUARD
-from sayso.reading.shell.files.paths import judge_path, split_pattern
+from sayso.reading.shell.files.paths import judge_path, judge_path_into, split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
-from sayso.reading.shell.programs.known import KnownProgram
-from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.wrappers import known_part
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import Value
 
 MAX_NOTED = 20
 _WILDCARD = lazy_pattern(r"[*?\[]")
-_UNTOLD = "which files it brings cannot be told"
+_ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
+UNTOLD = "which files it brings cannot be told"
 
 
 def judge_unpacked(
@@ -52,7 +56,7 @@ def judge_unpacked(
             path = _expand(judge, archive, folder)
             names = None if earlier.may_include(path) else list_archive(path)
         if names is None:
-            judge.record("files.write", Risk.HIGH, _UNTOLD, invocation.start, invocation.end)
+            judge.record("files.write", Risk.HIGH, UNTOLD, invocation.start, invocation.end)
             return
         stripped = ["/".join(name.split("/")[strip:]) if strip else name for name in names]
         _judge_names(judge, stripped, target, archive, state)
@@ -87,73 +91,62 @@ def is_of_note(path: str) -> bool:
 
 
 def _expand(judge: Judge, path: Argument, folder: str) -> str:
-    text = path.text or ""
-    return judge.where.home + text[1:] if path.value.home else join_path(folder, text)
+    return judge.where.home + (path.text or "")[1:] if path.value.home else join_path(folder, path.text or "")
 
 
 def judge_unzip(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`unzip`: as its data says; where it writes, the files that the archive brings."""
     earlier = invocation.state.changes.copy()
     parsed = judge_by_data(judge, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    if parsed.problem is not None or not chosen.isdisjoint(
-        {"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"}
-    ):
-        return
-    target = next((value for option, value in parsed.options if option.name == "-d"), None)
-    if parsed.operands:
+    if parsed.problem is None and parsed.operands and _ONLY_SHOWS.isdisjoint(names_chosen(parsed)):
+        target = next((value for option, value in parsed.options if option.name == "-d"), None)
         judge_unpacked(judge, parsed.operands[0], target, invocation, earlier)
 
 
 def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cp`, `mv`, `ln`, `rsync` into a folder: each source takes its name along, and what lies in it."""
-    earlier = invocation.state.changes.copy()
+    earlier, state = invocation.state.changes.copy(), invocation.state
     parsed = judge_by_data(judge, program, invocation)
     named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
     sources = parsed.operands if named else parsed.operands[:-1]
-    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
+    target = next(iter((*named, *parsed.operands[-1:])), None)
     if target is None or target.text is None:
         return
-    into = bool(named) or len(sources) > 1 or _may_be_folder(judge, target, invocation.state, earlier)
+    into = bool(named) or len(sources) > 1 or _may_be_folder(judge, target, state, earlier)
     for one in sources:
-        names = _names_taken_along(judge, one, invocation.state, into=into)
+        names = _names_taken_along(judge, one, state, into=into)
         if names is None:
             judge.record("files.write", Risk.HIGH, "it copies more than can be looked at", one.start, one.end)
-            continue
-        if any(map(is_secret, names)):
-            judge.record(
-                "files.read", Risk.HIGH, "it takes a file along that holds secrets", one.start, one.end
-            )
-        _judge_names(judge, names, target, one, invocation.state)
+        elif any(map(is_secret, names)):
+            why = "it takes a file along that holds secrets"
+            judge.record("files.read", Risk.HIGH, why, one.start, one.end)
+        _judge_names(judge, names or [], target, one, state)
 
 
 def _may_be_folder(judge: Judge, target: Argument, state: ShellState, earlier: ChangedFiles) -> bool:
     """Return whether what is copied there keeps its name: the target is a folder, or may be one by then."""
-    if (target.text or "").endswith("/"):
-        return True
     places = [_expand(judge, target, folder or "/") for folder in state.folders]
-    return any(is_folder(one) or earlier.may_include(f"{one}/x") for one in places)
+    return (target.text or "").endswith("/") or any(
+        is_folder(one) or earlier.may_include(f"{one}/x") for one in places
+    )
 
 
 def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
     """The names that a source has in its target, with those below it; None if there are too many."""
     if source.value.wild or source.value.choices or source.text is None:
         return _names_of_several(judge, source, state, into=into)
-    text = source.text
-    own = text.rstrip("/").rpartition("/")[2]
-    tops = [""] if own in ("", ".", "..") or not into else ["", f"{own}/"] if text[-1] == "/" else [f"{own}/"]
-    found = [top.rstrip("/") for top in tops if top]
-    for folder in state.folders:
-        start = _expand(judge, source, folder or "/")
-        if not is_folder(start):
-            continue
+    own = source.text.rstrip("/").rpartition("/")[2]
+    tops = [f"{own}/"] if into and own not in ("", ".", "..") else [""]
+    found = [top[:-1] for top in tops if top]
+    if found and source.text[-1] == "/":
+        tops.insert(0, "")  # rsync takes what is in it
+    for start in (_expand(judge, source, folder or "/") for folder in state.folders):
         seen = 0
-        for here, _, names in os.walk(start):
+        for here, _, names in os.walk(start) if is_folder(start) else ():
             seen += 1 + len(names)
             if seen > MAX_ENTRIES:
                 return None
-            inner = os.path.relpath(here, start)
-            below = [os.path.normpath(f"{inner}/{name}") for name in names]
+            below = [os.path.normpath(f"{os.path.relpath(here, start)}/{name}") for name in names]
             found += [f"{top}{name}" for top in tops for name in below]
     return found
 
@@ -162,30 +155,95 @@ def _names_of_several(judge: Judge, source: Argument, state: ShellState, *, into
     """The same of a pattern, or of a word that may be one of several; None if nobody can tell which."""
     found: list[str] = []
     for one in source.value.choices or (source.value,):
-        matches = _list_matches(judge, one, state) if one.wild else [one.text]
-        for name in [None] if matches is None else matches:
-            each = None if name is None else Argument(Value(name, home=one.home), source.start, source.end)
-            below = None if each is None else _names_taken_along(judge, each, state, into=into)
+        for name in _list_matches(judge, one, state) if one.wild else [one.text]:
+            value = Value(name, home=one.home)
+            each = Argument(value, source.start, source.end)
+            below = None if name is None else _names_taken_along(judge, each, state, into=into)
             if below is None or len(found) > MAX_ENTRIES:
                 return None
             found += below
     return found
 
 
-def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str] | None:
-    """The files that a pattern names as the folders are now; None if that cannot be told."""
+def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str | None]:
+    """The files that a pattern names as the folders are now, with None if that cannot be told."""
     pattern = value.text or ""
-    if (
-        sum(_WILDCARD.search(part) is not None for part in pattern.split("/")) > MAX_WILD_PARTS
-        or "(" in pattern
-    ):
-        return None
-    found: list[str] = []
+    parts = sum(_WILDCARD.search(part) is not None for part in pattern.split("/"))
+    home, fixed = judge.where.home, split_pattern(pattern)[0]
+    found: list[str | None] = []
     for folder in state.folders:
-        fixed = split_pattern(pattern)[0]
-        top = judge.where.home + fixed[1:] if value.home else join_path(folder or "/", fixed)
-        if folder is None or judge.changes.may_include(f"{top.rstrip('/')}/x"):
-            return None
-        whole = judge.where.home + pattern[1:] if value.home else pattern
-        found += list(islice(glob.iglob(whole, root_dir=folder), MAX_ENTRIES))  # noqa: PTH207
+        top = home + fixed[1:] if value.home else join_path(folder or "/", fixed)
+        changed = judge.changes.may_include(f"{top.rstrip('/')}/x")
+        if folder is None or changed or parts > MAX_WILD_PARTS or "(" in pattern:
+            return [None]
+        whole = home + pattern[1:] if value.home else pattern
+        found += islice(glob.iglob(whole, root_dir=folder), MAX_ENTRIES)  # noqa: PTH207
     return found
+
+
+_RENAMES = frozenset({"--transform", "--one-top-level", "--show-transformed-names"})
+_WRITES = frozenset({"-c", "-r", "-u", "-A", "--delete"})
+
+
+def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge tar as its data says; then its archive, its folder and what goes in."""
+    earlier = invocation.state.changes.copy()
+    arguments = _set_old_style(program, invocation.arguments)
+    parsed = judge_by_data(judge, program, msgspec.structs.replace(invocation, arguments=arguments))
+    chosen = names_chosen(parsed)
+    writes = not _WRITES.isdisjoint(chosen)
+    for option, value in parsed.options:
+        if option.name == "-f" and value is not None:
+            if ":" in known_part(value).partition("/")[0]:
+                judge.effect(default_effect("network.api"), value.start, value.end)
+            judge_path(judge, "files.write" if writes else "files.read", value, invocation.state)
+        elif option.name == "-C" and value is not None and "-t" not in chosen:
+            judge_folder = judge_path if writes else judge_path_into
+            judge_folder(judge, "files.read" if writes else "files.write", value, invocation.state)
+    if writes:
+        for one in parsed.operands:
+            judge_path(judge, "files.read", one, invocation.state)
+        _judge_contents(judge, parsed, invocation)
+    elif "-x" in chosen and "-O" not in chosen and parsed.problem is None:
+        _judge_extraction(judge, parsed, invocation, earlier)
+
+
+def _judge_contents(judge: Judge, parsed: ParsedOptions, invocation: Invocation) -> None:
+    """Judge the contents of the folders that are packed."""
+    given = [(option.name, value.text) for option, value in parsed.options if value is not None]
+    excluded = tuple(text for name, text in given if name == "--exclude" and text)
+    starts = [text for name, text in given if name == "-C"] or ["."]
+    for one, folder in product(parsed.operands, invocation.state.folders):
+        tops = [None if folder is None or text is None else join_path(folder, text) for text in starts]
+        below = (secret_under(judge, top, one.text, NamesTaken(excluded)) for top in tops)
+        secret = next(filter(None, below), None)
+        if secret is not None:
+            judge.record("files.read", Risk.HIGH, f"it packs {secret}", one.start, one.end)
+            return
+
+
+def _judge_extraction(
+    judge: Judge, parsed: ParsedOptions, invocation: Invocation, earlier: ChangedFiles
+) -> None:
+    """The files that come out of the archive, under the names that the options give them."""
+    given = {option.name: value for option, value in parsed.options if value is not None}
+    strip = given["--strip-components"].text or "" if "--strip-components" in given else "0"
+    archive = given.get("-f", Argument(Value(None), invocation.start, invocation.end))
+    if not strip.isdigit() or _RENAMES & names_chosen(parsed):
+        archive, strip = Argument(Value(None), archive.start, archive.end), "0"
+    judge_unpacked(judge, archive, given.get("-C"), invocation, earlier, int(strip))
+
+
+def _set_old_style(program: KnownProgram, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """`tfI A B`: letters without a dash as the first word, whose values are the next words in turn."""
+    first = arguments[0] if arguments else None
+    if first is None or not first.text or not first.text.isalpha():
+        return arguments
+    rest = list(arguments[1:])
+    found: list[Argument] = []
+    for letter in first.text:
+        found.append(Argument(Value(f"-{letter}"), first.start, first.end))
+        option = program.table.named.get(f"-{letter}")
+        if option is not None and option.takes == ":" and rest:
+            found.append(rest.pop(0))
+    return (*found, *rest)

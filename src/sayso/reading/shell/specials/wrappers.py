@@ -6,19 +6,27 @@ Most are data alone (`special: wrap`): their options, and how many operands stan
 from __future__ import annotations
 
 import shlex
+from itertools import takewhile
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.shell.commands.assignments import is_risky
+from sayso.reading.shell.commands.assignments import is_risky, is_secret_name
 from sayso.reading.shell.commands.kinds import judge_kind
-from sayso.reading.shell.commands.usage import judge_additions, judge_option_values, report_problem
+from sayso.reading.shell.commands.usage import (
+    judge_additions,
+    judge_option_values,
+    names_chosen,
+    report_problem,
+)
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.state import join_path
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.value import MAX_CHOICES, Value
+
+_SPLITS = lazy_pattern(r"(?s)--split-string|-(?!-).*S|(?:-S|--split-string=)(.*)")
 
 
 def judge_wrapper(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -32,12 +40,16 @@ def judge_wrapper(judge: Judge, program: KnownProgram, invocation: Invocation) -
     run_inner(judge, program, invocation, parsed.operands[max(program.skip, 0) :], parsed)
 
 
-def parse_and_judge(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
-    """Read the options of a wrapper, and judge what they do by themselves."""
-    parsed = parse_options(program.table, invocation.arguments)
+def parse_and_judge(
+    judge: Judge,
+    program: KnownProgram,
+    invocation: Invocation,
+    arguments: tuple[Argument, ...] | None = None,
+) -> ParsedOptions:
+    """Read the options of a program, and judge what they do by themselves."""
+    parsed = parse_options(program.table, invocation.arguments if arguments is None else arguments)
     report_problem(judge, parsed, program, invocation)
-    chosen = frozenset(option.name for option, _ in parsed.options)
-    judge_additions(judge, program, chosen, invocation)
+    judge_additions(judge, program, names_chosen(parsed), invocation)
     judge_option_values(judge, parsed, program, invocation)
     return parsed
 
@@ -50,114 +62,105 @@ def run_inner(
     parsed: ParsedOptions | None = None,
 ) -> None:
     """Judge the command that a wrapper runs."""
-    if not inner:
-        if program.alone and (parsed is None or parsed.problem is None):
-            judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        elif parsed is None or parsed.problem is None:
-            judge.doubt(f"{program.name} is given no command", invocation.start, invocation.end)
-        return
-    judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, invocation.end), invocation.body)
+    start, end = invocation.start, invocation.end
+    if inner:
+        judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, end), invocation.body)
+    elif parsed is None or parsed.problem is None:
+        if program.alone:
+            judge.effect(default_effect("shell.inspect"), start, end)
+        else:
+            judge.doubt(f"{program.name} is given no command", start, end)
 
 
-def judge_env(  # noqa: C901 - one branch for each kind of word
-    judge: Judge, program: KnownProgram, invocation: Invocation
-) -> None:
+def run_joined(judge: Judge, words: tuple[Argument, ...], state: ShellState) -> bool:
+    """Judge words that a shell joins and runs as one line. Return whether they are known."""
+    known = [one.text for one in words if one.text is not None]
+    if not known or len(known) < len(words):
+        return False
+    judge.script(" ".join(known), state, words[0].start, words[-1].end)
+    return True
+
+
+def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`env`: options, assignments, then a command; alone it shows the environment, secrets and all."""
-    arguments = _split_string(judge, invocation.arguments)
-    parsed = parse_options(program.table, arguments)
-    report_problem(judge, parsed, program, invocation)
+    parsed = parse_and_judge(judge, program, invocation, _split_string(judge, invocation.arguments))
     state = invocation.state
     for option, value in parsed.options:
         if option.name == "-C" and value is not None:
             state = state.copy()
-            state.folders = tuple(_join(folder, value.text) for folder in invocation.state.folders)
-        elif option.kind != "text" and value is not None:
-            judge_kind(judge, option.kind, value, program, invocation)
-    rest = list(parsed.operands)
+            state.folders = go_to(invocation.state.folders, value)
+    rest = parsed.operands[1:] if parsed.operands[:1] and parsed.operands[0].text == "-" else parsed.operands
+    assigned = tuple(takewhile(lambda one: "=" in known_part(one), rest))
     unknown: Argument | None = None
-    if rest and rest[0].text == "-":
-        rest.pop(0)
-    while rest and "=" in (rest[0].text or rest[0].value.prefix):
-        name = (rest[0].text or rest[0].value.prefix).partition("=")[0]
-        plain = rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")
+    for one in assigned:
+        name = known_part(one).partition("=")[0]
+        plain = one.text in ("PATH=/bin", "PATH=/usr/bin:/bin")
         if (is_risky(name) or not name.isidentifier()) and not plain:
-            judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
+            judge.doubt(f"it sets {name}, which programs go by", one.start, one.end)
         elif name not in named_set("harmless_variables"):
-            unknown = rest[0]
-        rest.pop(0)
+            unknown = one
+    rest = rest[len(assigned) :]
     if rest and rest[0].text == "--":
-        rest.pop(0)
+        rest = rest[1:]
     if unknown is not None and rest and rest[0].text not in named_set("plain_programs"):
         judge.effect(default_effect("shell.variables"), unknown.start, unknown.end)
-    if not rest:
-        if parsed.problem is None:
-            judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
-        return
-    judge.run(tuple(rest), state, rest[0].start, max(rest[-1].end, invocation.end), invocation.body)
+    if rest:
+        judge.run(rest, state, rest[0].start, max(rest[-1].end, invocation.end), invocation.body)
+    elif parsed.problem is None:
+        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
+
+
+def known_part(one: Argument) -> str:
+    """Return the text of a word, or how it begins."""
+    return one.text or one.value.prefix
 
 
 def _split_string(judge: Judge, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """`env -S 'A=1 ls -l'`: the words of that text, in its place."""
     found: list[Argument] = []
-    waits = False
-    for index, one in enumerate(arguments):
-        text = one.text
-        joined: str | None = None
-        if waits:
-            joined, waits = text, False
-        elif text in ("-S", "--split-string") or (
-            text and text[:1] == "-" and text[:2] != "--" and text[-1:] == "S"
-        ):
-            waits = True
-            continue
-        elif text is not None and text.startswith("-S"):
-            joined = text[2:]
-        elif text is not None and text.startswith("--split-string="):
-            joined = text.partition("=")[2]
-        else:
+    rest = list(arguments)
+    while rest:
+        one = rest.pop(0)
+        match = _SPLITS.fullmatch(one.text or "")
+        if match is None:
             found.append(one)
-            if text is not None and text[:1] != "-" and "=" not in text:
-                return (*found, *arguments[index + 1 :])
-            continue
-        if joined is None or any(mark in joined for mark in "\\$#\"'`"):
-            judge.doubt("what env splits is not understood", one.start, one.end)
-            continue
-        found += [Argument(Value(word), one.start, one.end) for word in shlex.split(joined)]
-    return tuple(found)
+            if one.text is not None and one.text[:1] != "-" and "=" not in one.text:
+                break
+        elif match[1] is not None or rest:
+            joined = match[1] if match[1] is not None else rest.pop(0).text
+            if joined is None or any(mark in joined for mark in "\\$#\"'`"):
+                judge.doubt("what env splits is not understood", one.start, one.end)
+            else:
+                found += [Argument(Value(word), one.start, one.end) for word in shlex.split(joined)]
+    return (*found, *rest)
 
 
-def _join(folder: str | None, path: str | None) -> str | None:
-    """The folder that the system goes to from here: `link/..` is above where the link leads."""
-    if path is None or folder is None or "\0" in path:
-        return None
-    return follow_links(join_path(folder, path))
+def go_to(folders: tuple[str | None, ...], value: Argument) -> tuple[str | None, ...]:
+    """The folders that the system goes to from these: `link/..` is above where the link leads."""
+    path = None if value.value.wild or value.value.home or "\0" in (value.text or "") else value.text
+    return tuple(
+        None if folder is None or path is None else follow_links(join_path(folder, path))
+        for folder in folders
+    )
 
 
 def judge_busybox(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`busybox NAME …`: the same as NAME."""
-    if not invocation.arguments:
-        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
-        return
-    judge.run(invocation.arguments, invocation.state, invocation.start, invocation.end, invocation.body)
+    run_inner(judge, program, invocation, invocation.arguments)
 
 
 def judge_recorder(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`script [FILE [COMMAND]]`: a command whose output is written to a file; `-p` plays one."""
     parsed = parse_and_judge(judge, program, invocation)
-    chosen = {option.name for option, _ in parsed.options}
-    if "-p" in chosen:
-        for one in parsed.operands:
-            judge_path(judge, "files.read", one, invocation.state)
-        return
-    if parsed.operands:
-        file = parsed.operands[0]
-        if file.text != "/dev/null":
-            judge_path(judge, "files.write", file, invocation.state)
-    if len(parsed.operands) < 2:
-        if "-c" not in chosen:
-            judge.doubt("script starts a shell", invocation.start, invocation.end)
-        return
-    run_inner(judge, program, invocation, parsed.operands[1:], parsed)
+    chosen, words = names_chosen(parsed), parsed.operands
+    plays = "-p" in chosen
+    for one in words if plays else words[:1]:
+        if plays or one.text != "/dev/null":
+            judge_path(judge, "files.read" if plays else "files.write", one, invocation.state)
+    if len(words) > 1 and not plays:
+        run_inner(judge, program, invocation, words[1:], parsed)
+    elif not chosen & {"-p", "-c"}:
+        judge.doubt("script starts a shell", invocation.start, invocation.end)
 
 
 def judge_watch(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -165,26 +168,18 @@ def judge_watch(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     parsed = parse_and_judge(judge, program, invocation)
     if program.effect is not None:
         judge.effect(program.effect, invocation.start, invocation.end)
-    texts = [one.text for one in parsed.operands]
-    if not texts or any(text is None for text in texts):
+    if not run_joined(judge, parsed.operands, invocation.state.copy()):
         judge.doubt("which command it runs is not known", invocation.start, invocation.end)
-        return
-    joined = " ".join(text or "" for text in texts)
-    judge.script(joined, invocation.state.copy(), parsed.operands[0].start, parsed.operands[-1].end)
 
 
 def judge_printenv(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printenv NAME` shows a variable; without a name all of them."""
-    from sayso.reading.shell.commands.assignments import is_secret_name
-
     names = [one for one in invocation.arguments if one.text not in ("-0", "--null")]
     if not names:
         judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
     for one in names:
-        if one.text is None or is_secret_name(one.text):
-            judge.effect(default_effect("secrets.read"), one.start, one.end)
-        else:
-            judge.effect(default_effect("shell.inspect"), one.start, one.end)
+        secret = one.text is None or is_secret_name(one.text)
+        judge.effect(default_effect("secrets.read" if secret else "shell.inspect"), one.start, one.end)
 
 
 def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -227,16 +222,14 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
             judge.doubt("xargs is given no command", invocation.start, invocation.end)
         return
     marks = [
-        (value.text or "") if value is not None else "{}"
+        "{}" if value is None else value.text or "{}"
         for option, value in parsed.options
         if option.name in ("-I", "-i", "-J")
     ]
     taken = _taken(_input_of_xargs(parsed, invocation))
-    if taken.prefix == "./" and invocation.body is None:
-        inner = tuple(_without_mark(one, marks[-1] or "{}") if marks else one for one in inner)
+    empty = taken.prefix == "./" and invocation.body is None
     if marks:
-        mark = marks[-1] or "{}"
-        inner = tuple(_replace(one, mark, taken) for one in inner)
+        inner = tuple(put_in(one, marks[-1], taken, nothing=empty) for one in inner)
     else:
         inner = (*inner, Argument(taken, invocation.start, invocation.end))
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
@@ -244,29 +237,27 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | None:
     """What xargs reads: the file that it is given, else its standard input; None if there is nothing."""
-    file = next(
-        (value for option, value in parsed.options if option.name == "-a" and value is not None), None
-    )
+    file = next((value for option, value in parsed.options if option.name == "-a"), None)
     if file is None or file.text == "/dev/stdin":
         return invocation.body
-    folder = invocation.state.folders[0] if len(invocation.state.folders) == 1 else None
-    if file.text is None or folder is None or file.value.home:
-        return Value(None)
-    if invocation.state.changes.may_include(join_path(folder, file.text)):
-        return Value(None)
     try:
-        return Value(read_whole(join_path(folder, file.text), 10_000).decode())
+        return Value(read_named(file, invocation.state, invocation.state.changes, 10_000))
     except FileNotFoundError:
         return None
+
+
+def read_named(file: Argument, state: ShellState, changes: ChangedFiles, most: int) -> str | None:
+    """Read a file that a word names; None if what is in it cannot be told. FileNotFoundError if none is."""
+    folder = state.folders[0] if len(state.folders) == 1 else None
+    if file.text is None or folder is None or file.value.home:
+        return None
+    path = join_path(folder, file.text)
+    try:
+        return None if changes.may_include(path) else read_whole(path, most).decode()
+    except FileNotFoundError:
+        raise
     except (OSError, ValueError):
-        return Value(None)
-
-
-def _without_mark(one: Argument, mark: str) -> Argument:
-    """A word where nothing is put in, because there is nothing."""
-    if one.text is None or mark not in one.text or one.text == mark:
-        return one
-    return Argument(Value(one.text.replace(mark, "a-name")), one.start, one.end)
+        return None
 
 
 def _taken(body: Value | None) -> Value:
@@ -281,13 +272,21 @@ def _taken(body: Value | None) -> Value:
     return Value(None, vetted=True, choices=tuple(Value(word) for word in words))
 
 
-def _replace(one: Argument, mark: str, taken: Value) -> Argument:
-    """A word that the input goes into. In a script that is code, unless the whole script is one word."""
-    if one.text is None or mark not in one.text:
+def put_in(
+    one: Argument, mark: str, value: Value, *, nothing: bool = False, begins: bool = False
+) -> Argument:
+    """A word that something goes into. In a script that is code, unless the whole script is one word.
+
+    `nothing`: there is nothing to put in. `begins`: a word which only begins with the mark is a name, too.
+    """
+    text = one.text
+    if text is None or mark not in text:
         return one
-    before = one.text.partition(mark)[0]
-    if " " in one.text.strip():
-        return Argument(Value(None, source=taken.source), one.start, one.end)
-    if one.text == mark:
-        return Argument(taken, one.start, one.end)
-    return Argument(Value(None, prefix=before, source=taken.source), one.start, one.end)
+    if text == mark or (begins and text.startswith(mark)):
+        made = value
+    elif nothing:
+        made = Value(text.replace(mark, "a-name"))
+    else:
+        known = "" if " " in text.strip() else text.partition(mark)[0]
+        made = Value(None, prefix=known, source=value.source)
+    return Argument(made, one.start, one.end)
