@@ -17,7 +17,7 @@ KEYS = frozenset({*_COPIED, "risk", "options", "operands", "modes", "adds", "sub
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
 SHAPES = (
     "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
-    "flag", "plain", "package", "endpoint",
+    "flag", "plain", "package", "endpoint", "stored", "standard", "fields", "query", "shown", "connection",
 )  # fmt: skip
 """Kinds of words that are known by their shape: the patterns are the sets NAME_words of the data."""
 KINDS = frozenset(
