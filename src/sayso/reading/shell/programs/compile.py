@@ -17,7 +17,7 @@ _KEYS = _EFFECT_KEYS | {
 }  # fmt: skip
 SHAPES = (
     "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
-    "flag", "plain", "package", "endpoint",
+    "flag", "plain", "package", "endpoint", "stored", "standard", "fields", "query", "shown", "connection",
 )  # fmt: skip
 """Kinds of words that are known by their shape: the patterns are the sets NAME_words of the data."""
 KINDS = frozenset(
