@@ -37,7 +37,6 @@ _WRITES = lazy_pattern(
 _MOST_WORDS = 200
 _MOST_COMMANDS, _MOST_WRITTEN = 500, 100
 """How much of a line is looked at that cannot be parsed."""
-_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
 _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
 _WORD = lazy_pattern(r"[^\s;&|(){}`<>'\"\\,=]+")

@@ -29,7 +29,7 @@ _FINDS_PROGRAM = lazy_pattern(
     r"|(?:find|fd|fdfind)(?=[^;|&)`]*\s[\"']?(?:[/~$]|\.\.)))(?![\w-])[^;|&)`]*sayso"
 )
 """Finds the program: `rm $(which sayso)`; or files called like it, somewhere else than here."""
-_BETWEEN_PIECES = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
+_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
 _SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
 _NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
@@ -131,7 +131,7 @@ def judge_own_program(judge: Judge, first: Argument, rest: tuple[Argument, ...])
 
 def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
     """Bar code or an unparsed line that names the guard: its files, or its program in a program's place."""
-    pieces = [one for one in _BETWEEN_PIECES.split(text[:10_000]) if one][:400]
+    pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
     arguments = tuple(Argument(Value(one), start, end) for one in pieces)
     judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
     for first, second in pairwise(pieces) if WILD.search(text) is not None else ():
