@@ -132,7 +132,8 @@ class QuickLook:
     def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None or not (self._folders.get(folder) or self._looks_sound(folder)):
             return None
-        whole = self._spell(path, folder)
+        plain = path[0] not in "./~" and path[-1] != "/"
+        whole = f"{folder}/{path}" if plain else self._spell(path, folder)
         if whole is None:
             return None
         start = len(self._start) if whole.startswith(self._start) else 0

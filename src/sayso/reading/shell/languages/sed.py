@@ -14,8 +14,9 @@ from sayso.reading.shell.value import Value
 _TO_MARK = r"""(?:
     \\. | (?!MARK)(?:
         [^\\\[]
+        | \[(?!\^?+.[^\]]*+\])(?:\\.|(?!MARK)[^\\])*+  # nothing closes this bracket, nor a later one
         # sed and its relatives do not agree on a delimiter in brackets: such a text is not read
-        | \[(?: (?!\^?+.[^\]]*+\]) | (?=(?!MARK)\^?+(?!MARK).(?:(?!MARK)[^\]])*+\]) )
+        | \[(?=(?!MARK)\^?+(?!MARK).(?:(?!MARK)[^\]])*+\])\^?+\]?+(?:\\[^\]]|(?!\[\^?\])[^\]\\])*+(?:\\\])?+
     )
 )*+MARK"""
 """All up to the next delimiter that neither a backslash nor a bracket hides, and the delimiter."""
