@@ -68,6 +68,4 @@ def _real(path: str, here: str) -> str:
 
 
 def _is_missing(path: str, here: str) -> bool:
-    if path == here or not os.path.isabs(path):  # noqa: PTH117
-        return False
-    return not os.path.isdir(path)  # noqa: PTH112
+    return path != here and os.path.isabs(path) and not os.path.isdir(path)  # noqa: PTH112, PTH117

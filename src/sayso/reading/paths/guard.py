@@ -109,12 +109,8 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
 
 def _may_name_files(arguments: object, command: str | None) -> bool:
     """Return whether files may stand in the middle of a text, beside the declared command line."""
-    if not isinstance(arguments, dict):
-        return False
-    for name in arguments:  # noqa: SIM110  there are few, in every call: a generator would take longer
-        if runs_text(name) and (command is None or arguments[name] != command):
-            return True
-    return False
+    run = filter(runs_text, arguments if isinstance(arguments, dict) else ())
+    return any(command is None or arguments[name] != command for name in run)  # type: ignore[index]
 
 
 def follow_every_path(
@@ -217,24 +213,18 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
     - There is no such entry. So none is a link or a file, or a folder that others may lie in.
     - None is a name that a guarded or secret place begins with. So they complete no such place together.
     """
-    if type(arguments) is not dict or len(arguments) > MOST_ARGUMENTS:
+    if type(arguments) is not dict or len(arguments) > MOST_ARGUMENTS or folder[:1] not in ("", "/"):
         return False
-    if folder and not folder.startswith("/"):
+    if not _are_looks_left(folder) or _takes_more_than_paths(tuple(named)):
         return False
-    if not _are_looks_left(folder):
-        return False
-    if _takes_more_than_paths(tuple(named)):
-        return False
-    texts: list[str] = []
     for name, value in arguments.items():
         if not _is_plain_name(name) or not _is_plain(value):
             return False
-        text = str(value)
-        if len(arguments) > 1 and is_ending(name, text):
+        if len(arguments) > 1 and is_ending(name, str(value)):
             return False
-        if value is not None and type(value) is not bool:
-            texts.append(text)
-    return not _have_entry(folder, texts)
+    texts = [str(value) for value in arguments.values() if value is not None and type(value) is not bool]
+    # a call without a folder is read from that of this process
+    return not any(map(_is_entry, [f"{folder}/{text}" if folder else text for text in texts]))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -258,17 +248,6 @@ def _is_plain(value: object) -> bool:
     if kind is int:
         return value in SHORT_NUMBERS or _is_plain_text(str(value))
     return kind is bool or value is None or (kind is float and _is_plain_text(str(value)))
-
-
-def _have_entry(folder: str, names: Sequence[str]) -> bool:
-    """Return whether the folder has an entry of one of these names, as far as it lets us know.
-
-    A call without a folder is read from that of this process.
-    """
-    for name in names:  # noqa: SIM110  as above
-        if _is_entry(f"{folder}/{name}" if folder else name):
-            return True
-    return False
 
 
 def _is_entry(path: str) -> bool:

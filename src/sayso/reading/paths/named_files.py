@@ -19,7 +19,7 @@ from itertools import islice
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import glance_at, may_look
 from sayso.reading.paths.file_content import read_whole
-from sayso.reading.paths.finding.argument_texts import is_link, leads_elsewhere
+from sayso.reading.paths.finding.argument_texts import is_link, is_other_name, leads_elsewhere
 from sayso.reading.paths.hard_links import describe_file, has_other_names
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, expand_home
 
@@ -62,6 +62,8 @@ def _is_link_from(here: str, path: str) -> bool:
 
     Of one in the folder here, which is a real one, only the names from there on cost looks.
     """
+    if path.rpartition("/")[0] == here:
+        return is_other_name(path)
     inside = path.startswith(f"{here}/") and "/../" not in f"{path}/"
     return leads_elsewhere(path) if inside else is_link(path, here)
 

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ from sayso.reading.paths.spellings import fold_path, in_system
 
 OwnKind = Literal["config", "data", "policy", "store", "keys", "socket", "program"]
 Identity = tuple[int, int]
+_FolderState = tuple[str, OwnKind, Identity | None, int]
+"""A folder as it is now, with the time it was written to: what it holds is read again only after that."""
 _UNREADABLE = ("data", "store", "keys")
 
 _HOSTS = {
@@ -41,7 +43,7 @@ _VARIABLES = (
 )  # fmt: skip
 _KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _KEYS = tuple(name if _KEPT is os.environ else os.environ.encodekey(name) for name in _VARIABLES)
-_BESIDE_STORE = ("", "-wal", "-shm", "-journal")
+_PlaceTable = tuple[dict[tuple[str, ...], OwnKind], dict[tuple[str, ...], OwnKind], dict[str, OwnKind]]
 _opened: dict[str, OwnKind] = {}
 _lock = threading.Lock()
 
@@ -86,38 +88,33 @@ def runtime_folder_path() -> Path:
         return Path(platformdirs.user_runtime_dir("sayso", appauthor=False))
 
 
-def guard_store(path: str | Path) -> None:
-    """Guard a store that this process opens, wherever it lies, with the files SQLite keeps beside it."""
-    _guard({f"{_absolute(path)}{ending}": "store" for ending in _BESIDE_STORE})
+def _guard(known: OwnKind, path: str | Path, *, endings: Iterable[str] = ("",)) -> None:
+    with _lock:
+        _opened.update(dict.fromkeys((f"{_absolute(path)}{ending}" for ending in endings), known))
 
 
-def guard_policy(path: str | Path) -> None:
-    """Guard the policy file that this process decides by."""
-    _guard({_absolute(path): "policy"})
+def _absolute(path: str | Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100  links stay: both ends of one are guarded
 
 
-def guard_socket(path: str | Path) -> None:
-    """Guard the socket that this process listens on."""
-    _guard({_absolute(path): "socket"})
-
-
-def guard_program(path: str | Path) -> None:
-    """Guard a file that decides whether calls are judged at all, wherever it lies."""
-    _guard({_absolute(path): "program"})
-
-
-def guard_keys(path: str | Path) -> None:
-    """Guard a file or folder with keys or marks."""
-    _guard({_absolute(path): "keys"})
+guard_store = functools.partial(_guard, "store", endings=("", "-wal", "-shm", "-journal"))
+"""Guard a store that this process opens, wherever it lies, with the files SQLite keeps beside it."""
+guard_policy = functools.partial(_guard, "policy")
+"""Guard the policy file that this process decides by."""
+guard_socket = functools.partial(_guard, "socket")
+"""Guard the socket that this process listens on."""
+guard_program = functools.partial(_guard, "program")
+"""Guard a file that decides whether calls are judged at all, wherever it lies."""
+guard_keys = functools.partial(_guard, "keys")
+"""Guard a file or folder with keys or marks."""
 
 
 def find_own_places(home: str) -> OwnPlaces:
     """Return the places of now, for this environment and home folder."""
-    places = _build_place_table(*own_places_key(home))
-    seen = tuple(_stat_folder(path, known) for path, known in places.folders if known != "program")
-    files = _files_in(seen)
-    folders = {one.identity: one.known for one in seen if one.identity is not None}
-    return OwnPlaces(places.at, places.above, folders, files)
+    at, above, table = _build_place_table(*own_places_key(home))
+    seen = tuple(_stat_folder(path, known) for path, known in table.items() if known != "program")
+    folders = {identity: known for _, known, identity, _ in seen if identity is not None}
+    return OwnPlaces(at, above, folders, _files_in(seen))
 
 
 def own_places_key(home: str) -> tuple[tuple[Any, ...], str, int]:
@@ -142,41 +139,19 @@ def identity_of(path: str) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def _guard(paths: dict[str, OwnKind]) -> None:
-    with _lock:
-        _opened.update(paths)
-
-
-def _absolute(path: str | Path) -> str:
-    return os.path.abspath(path)  # noqa: PTH100  links stay: both ends of one are guarded
-
-
-class _FolderState(msgspec.Struct, frozen=True):
-    """A folder as it is now. What it holds is read again only when it was written to."""
-
-    path: str
-    known: OwnKind
-    identity: Identity | None = None
-    written: int = 0
-
-
 def _stat_folder(path: str, known: OwnKind) -> _FolderState:
     try:
         found = os.stat(path)  # noqa: PTH116  asked several times a call
     except (OSError, ValueError):
-        return _FolderState(path, known)
-    return _FolderState(path, known, (found.st_dev, found.st_ino), found.st_mtime_ns)
+        return path, known, None, 0
+    return path, known, (found.st_dev, found.st_ino), found.st_mtime_ns
 
 
 @functools.lru_cache(maxsize=16)
 def _files_in(folders: tuple[_FolderState, ...]) -> dict[Identity, tuple[str, OwnKind]]:
-    found: dict[Identity, tuple[str, OwnKind]] = {}
-    for folder in folders:
-        for path in _entries(folder.path):
-            identity = identity_of(path)
-            if identity is not None:
-                found[identity] = (Path(path).name, folder.known)
-    return found
+    entries = ((path, known) for folder, known, *_ in folders for path in _entries(folder))
+    found = ((identity_of(path), (os.path.basename(path), known)) for path, known in entries)  # noqa: PTH119
+    return {identity: file for identity, file in found if identity is not None}
 
 
 def _entries(folder: str) -> list[str]:
@@ -187,14 +162,9 @@ def _entries(folder: str) -> list[str]:
         return []
 
 
-class _PlaceTable(msgspec.Struct, frozen=True):
-    at: dict[tuple[str, ...], OwnKind]
-    above: dict[tuple[str, ...], OwnKind]
-    folders: tuple[tuple[str, OwnKind], ...]
-
-
 @functools.lru_cache(maxsize=64)
 def _build_place_table(environment: tuple[Any, ...], home: str, opened: int) -> _PlaceTable:
+    """Return the places, the folders above them, and those of them that are folders of Sayso's."""
     folders = _folders(environment, home)
     places: dict[str, OwnKind] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
     places |= folders | dict(list_opened_files())
@@ -202,7 +172,7 @@ def _build_place_table(environment: tuple[Any, ...], home: str, opened: int) -> 
     at = {tuple(fold_path(path)): known for path, known in spelled}
     ordered = sorted(at.items(), key=lambda one: one[1] in _UNREADABLE)  # what must not be read comes last
     above = {place[:end]: known for place, known in ordered for end in range(len(place))}
-    return _PlaceTable(at, above, tuple(folders.items()))
+    return at, above, folders
 
 
 def _spell_place(path: str, known: OwnKind) -> Iterator[str]:

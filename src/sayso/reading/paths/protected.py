@@ -106,7 +106,9 @@ class CoveredPlace(msgspec.Struct, frozen=True):
 def find_covered_places(parts: Iterable[str]) -> list[CoveredPlace]:
     """The guarded and secret places of several names that could be put together from these names."""
     names = {part for part in parts if part.strip("*?.")}
-    likely = {pattern for part in names for pattern in _patterns_from(part) if len(pattern.names) > 1}
+    likely = dict.fromkeys(
+        one for part in sorted(names) for one in _patterns_from(part) if len(one.names) > 1
+    )
     found = [_cover(pattern.names, names, rooted=pattern.rooted) for pattern in likely]
     found += [_cover(place, names, rooted=True) for place in SECRET_PLACES]
     return [one for one in found if one is not None]

@@ -250,28 +250,29 @@ class Pattern(msgspec.Struct, frozen=True):
     rooted: bool = False
 
 
-def _patterns() -> tuple[Pattern, ...]:
-    found = [_pattern(text, guarded) for guarded, texts in _NAMED.items() for text in texts]
-    configs = (".config/sayso", "/etc/sayso", "/etc/xdg/sayso", "library/preferences/sayso")
-    stores = (
-        ".local/share/sayso", "/var/lib/sayso", "library/application support/sayso",
-        "appdata/local/sayso", "appdata/roaming/sayso", "/usr/share/sayso", "/usr/local/share/sayso",
-    )  # fmt: skip
-    for folders, inside in ((configs, IN_CONFIG), (stores, IN_DATA)):
-        found += [
-            _pattern(f"{folder}/{name}".rstrip("/"), guarded)
-            for folder in folders
-            for name, guarded in inside
-        ]
-    found += [_pattern(name, guarded) for name, guarded in _INSTRUCTIONS.items()]
-    return tuple(found)
-
-
-def _pattern(text: str, guarded: Guarded) -> Pattern:
-    return Pattern(tuple(text.strip("/").split("/")), guarded, text.startswith("/"))
-
-
-PATTERNS = _patterns()
+_IN_FOLDERS = (
+    ((".config/sayso", "/etc/sayso", "/etc/xdg/sayso", "library/preferences/sayso"), IN_CONFIG),
+    (
+        (
+            ".local/share/sayso", "/var/lib/sayso", "library/application support/sayso",
+            "appdata/local/sayso", "appdata/roaming/sayso", "/usr/share/sayso", "/usr/local/share/sayso",
+        ),
+        IN_DATA,
+    ),
+)  # fmt: skip
+_ROWS = (
+    *((text, guarded) for guarded, texts in _NAMED.items() for text in texts),
+    *(
+        (f"{folder}/{name}".rstrip("/"), guarded)
+        for folders, inside in _IN_FOLDERS
+        for folder in folders
+        for name, guarded in inside
+    ),
+    *_INSTRUCTIONS.items(),
+)
+PATTERNS = tuple(
+    Pattern(tuple(text.strip("/").split("/")), guarded, text.startswith("/")) for text, guarded in _ROWS
+)
 WIDE = {
     ".config", ".local", "share", "state", "etc", "xdg", "var", "lib", "usr", "local", "opt", "run", "user",
     "bin", "library", "preferences", "application support", "logs", "caches", ".cache", "appdata", "roaming",

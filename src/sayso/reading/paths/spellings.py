@@ -13,7 +13,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -55,14 +55,19 @@ _DATA_ADDRESS = lazy_pattern(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 def is_plain(path: str) -> bool:
     """Return whether every program reads this path in the same way."""
-    if path != path.strip() or any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in path):
-        return False
-    if path[:1] in _QUOTES or path[-1:] in _QUOTES or "\\" in path or WILD.search(path):
-        return False
-    if path.startswith("@") or (path.startswith("~") and path != "~" and not path.startswith("~/")):
-        return False
-    odd = (_ENCODED, _SUBSTITUTED, _BRACES, _LINE, _LINKS)
-    return not (is_url(path) or any(one.search(path) for one in odd) or _hides_structure(path))
+    odd = (WILD, _ENCODED, _SUBSTITUTED, _BRACES, _LINE, _LINKS)
+    return not (
+        path != path.strip()
+        or any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in path)
+        or path[:1] in _QUOTES
+        or path[-1:] in _QUOTES
+        or "\\" in path
+        or path[0] == "@"
+        or (path[0] == "~" and path[1:2] not in ("", "/"))
+        or is_url(path)
+        or any(one.search(path) for one in odd)
+        or _hides_structure(path)
+    )
 
 
 def is_url(path: str) -> bool:
@@ -91,12 +96,9 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
     """Every text inside a value, keys included, where an object is given for a path."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping) and depth < MAX_VALUE_DEPTH:
-        for key, member in value.items():
-            yield from texts_in(key, depth + 1)
-            yield from texts_in(member, depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < MAX_VALUE_DEPTH:
-        for member in value:
+    elif isinstance(value, (Mapping, list, tuple)) and depth < MAX_VALUE_DEPTH:
+        members = chain.from_iterable(value.items()) if isinstance(value, Mapping) else value
+        for member in members:
             yield from texts_in(member, depth + 1)
 
 

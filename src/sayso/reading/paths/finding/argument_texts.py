@@ -193,5 +193,10 @@ def leads_elsewhere(path: str) -> bool:
     with suppress(OSError, ValueError):
         if follow_links(path) != os.path.normpath(path):
             return True
+    return is_other_name(path)
+
+
+def is_other_name(path: str) -> bool:
+    """Return whether a file is itself a link or has other names, wherever it lies."""
     found = glance_at(path)
     return found is not None and (stat.S_ISLNK(found.st_mode) or has_other_names(found))

@@ -92,10 +92,8 @@ def _parse_json(one: ArgumentText) -> Any:
         return None
     try:
         return json.loads(one.text)
-    except ValueError:
-        return None
-    except RecursionError:
-        current_budget().too_deep = True
+    except (ValueError, RecursionError) as error:
+        current_budget().too_deep |= isinstance(error, RecursionError)
         return None
 
 
