@@ -87,8 +87,9 @@ def read_call(
 
 def _judged_by(one: Policy, joined: Policy) -> Policy:
     """The policy as it reads, with what the joined one says of each operation: that is the strictest."""
-    says = {name: getattr(joined, name) for name in ("table", "barred_domains", "settings")}
-    return msgspec.structs.replace(one, **says)
+    return msgspec.structs.replace(
+        one, table=joined.table, barred_domains=joined.barred_domains, settings=joined.settings
+    )
 
 
 def _join_readings(found: Sequence[CallReading]) -> CallReading:

@@ -97,8 +97,7 @@ def read_risk(command: str, workspace: str, policy: Policy) -> Risk:
 
     where = CallFolders(workspace, workspace, home_folder())
     with share_budget():
-        readers = policy.readings or (policy,)
-        return max(read_line(command, where, one, one.programs).risk for one in readers)
+        return max(read_line(command, where, one, one.programs).risk for one in policy.readings or (policy,))
 
 
 def _is_kept(one: Operation, policy: Policy) -> bool:
