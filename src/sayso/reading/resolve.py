@@ -347,8 +347,9 @@ def _operation_at_url(
         if guarded is not None:
             return add_evidence(guarded, said)
     sends = () if fetches or entry.operation else pieces_from_value("method", args.get("method"))
-    named = Operation(_operation_at_any_url(entry, args), reading=None if is_open(url) else Risk.HIGH)
-    return add_evidence(named, sends if is_open(url) else (*said, *sends))
+    public = found is not None and found.open
+    named = Operation(_operation_at_any_url(entry, args), reading=None if public else Risk.HIGH)
+    return add_evidence(named, sends if public else (*said, *sends))
 
 
 def _resolve_shell(
