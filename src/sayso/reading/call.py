@@ -21,7 +21,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy
 from sayso.reading.beside import arguments_beside
-from sayso.reading.command_lines import find_command, operations_of_line
+from sayso.reading.command_lines import command_of_call, operations_of_line
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
@@ -127,7 +127,7 @@ def _read_entry(
     if not entries:
         return CallReading(add_declared(read, declared, args, policy))
     entry = entries[0]
-    command, targets = find_command(args, entry), find_declared_targets(entry, args, where)
+    command, targets = command_of_call(args, entry), find_declared_targets(entry, args, where)
     command = command if isinstance(command, str) else None
     return CallReading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),

@@ -23,7 +23,7 @@ from sayso.reading.patches.lines import (
     Rule,
     names_one_file,
     take_named,
-    unescape,
+    unquote_name,
 )
 
 Strip = int | None
@@ -92,7 +92,7 @@ def _places(path: str, strip: Strip) -> tuple[str, ...]:
 
 
 def _read_name(name: str) -> str:
-    return unescape(name[1:-1]) if name[:1] == '"' else name
+    return unquote_name(name[1:-1]) if name[:1] == '"' else name
 
 
 def _take_head(reader: _DiffReader, found: re.Match[str]) -> int | None:
