@@ -21,7 +21,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy
 from sayso.reading.beside import arguments_beside
-from sayso.reading.command_lines import find_command, operations_of_line
+from sayso.reading.command_lines import command_of_call, operations_of_line
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
@@ -87,8 +87,9 @@ def read_call(
 
 def _judged_by(one: Policy, joined: Policy) -> Policy:
     """The policy as it reads, with what the joined one says of each operation: that is the strictest."""
-    says = {name: getattr(joined, name) for name in ("table", "barred_domains", "settings")}
-    return msgspec.structs.replace(one, **says)
+    return msgspec.structs.replace(
+        one, table=joined.table, barred_domains=joined.barred_domains, settings=joined.settings
+    )
 
 
 def _join_readings(found: Sequence[CallReading]) -> CallReading:
@@ -126,7 +127,7 @@ def _read_entry(
     if not entries:
         return CallReading(add_declared(read, declared, args, policy))
     entry = entries[0]
-    command, targets = find_command(args, entry), find_declared_targets(entry, args, where)
+    command, targets = command_of_call(args, entry), find_declared_targets(entry, args, where)
     command = command if isinstance(command, str) else None
     return CallReading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),

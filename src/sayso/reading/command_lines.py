@@ -38,7 +38,7 @@ def operations_of_command(
 
     A command that some program may read in another way does what is marked in that as well.
     """
-    value, folders = find_command(args, entry), folders_of_line(args, entry, where)
+    value, folders = command_of_call(args, entry), folders_of_line(args, entry, where)
     line = _as_line(value)
     read = [_NOT_READ]
     if line is not None:
@@ -75,7 +75,7 @@ def places_of_command(
 
     Of a line that nobody can tell, every file that it names, as it is.
     """
-    line = _as_line(find_command(args, entry))
+    line = _as_line(command_of_call(args, entry))
     for each in () if line is None else folders_of_line(args, entry, where):
         reading = _read_shell(line or "", policy, each)
         yield from reading.pins
@@ -97,8 +97,7 @@ def read_risk(command: str, workspace: str, policy: Policy) -> Risk:
 
     where = CallFolders(workspace, workspace, home_folder())
     with share_budget():
-        readers = policy.readings or (policy,)
-        return max(read_line(command, where, one, one.programs).risk for one in readers)
+        return max(read_line(command, where, one, one.programs).risk for one in policy.readings or (policy,))
 
 
 def _is_kept(one: Operation, policy: Policy) -> bool:
@@ -117,7 +116,7 @@ def _raise_reading(one: Operation, worst: Operation) -> Operation:
     return msgspec.structs.replace(one.read_as(worst.reading), **why)
 
 
-def find_command(args: Mapping[str, Any], entry: Tool) -> Any:
+def command_of_call(args: Mapping[str, Any], entry: Tool) -> Any:
     """Return the argument that the entry says is the command line; None without any."""
     if entry.command_from is None:
         return None

@@ -154,9 +154,8 @@ def _is_remote(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, str):
-        return _COUNTED.fullmatch(value) is not None
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+    return number or (isinstance(value, str) and _COUNTED.fullmatch(value) is not None)
 
 
 def _is_switch(value: object) -> bool:

@@ -58,7 +58,7 @@ def operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Oper
     """An unresolvable path counts as outside the workspace; reading it is at least moderate risk."""
 
     domain, _, action = operation.partition(".")
-    verb = action.partition("_")[0]
+    verb = verb_of(operation)
     if place.secret and verb in CONTENT_VERBS and first_listed(domain, policy, ("read_secrets",)):
         return Operation(f"{domain}.read_secrets", reading=Risk.HIGH)
     if verb in READ_VERBS:

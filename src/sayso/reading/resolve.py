@@ -26,7 +26,7 @@ from sayso.reading.paths.guard import operation_on_guarded_path
 from sayso.reading.paths.places import locate
 from sayso.reading.recipients import find_other_recipients, is_contact, normalise_recipient, split_recipients
 from sayso.reading.search_below import operations_below
-from sayso.reading.urls import find_local_path, find_near_addresses, is_address, is_open, read_url
+from sayso.reading.urls import find_local_path, find_near_addresses, is_address, is_public_address, read_url
 from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
@@ -251,7 +251,7 @@ def _resolve_patch(
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
     """Return the network operation of a file tool that is given an address."""
     reads = verb_of(operation) in READ_VERBS
-    risk = None if reads and is_open(url) else Risk.HIGH
+    risk = None if reads and is_public_address(url) else Risk.HIGH
     return add_evidence(Operation("network.fetch" if reads else "network.api", reading=risk), said)
 
 
@@ -347,8 +347,9 @@ def _operation_at_url(
         if guarded is not None:
             return add_evidence(guarded, said)
     sends = () if fetches or entry.operation else pieces_from_value("method", args.get("method"))
-    named = Operation(_operation_at_any_url(entry, args), reading=None if is_open(url) else Risk.HIGH)
-    return add_evidence(named, sends if is_open(url) else (*said, *sends))
+    public = found is not None and found.open
+    named = Operation(_operation_at_any_url(entry, args), reading=None if public else Risk.HIGH)
+    return add_evidence(named, sends if public else (*said, *sends))
 
 
 def _resolve_shell(

@@ -58,7 +58,7 @@ def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[
         members = value if isinstance(value, (list, tuple)) else (value,)
         for one in (member for member in members if isinstance(member, str) and member):
             url = f"http://{one}" if folded == "host" and not is_address(one) else one
-            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not is_open(url)
+            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not is_public_address(url)
             if leads or _PROXY.fullmatch(folded):
                 yield name, one
 
@@ -69,7 +69,7 @@ def find_local_path(url: object) -> str | None:
     return found.path if found is not None and found.scheme == "file" else None
 
 
-def is_open(url: object) -> bool:
+def is_public_address(url: object) -> bool:
     """Return whether this is the address of something public."""
     found = read_url(url)
     return found is not None and found.open

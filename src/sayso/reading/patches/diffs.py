@@ -23,7 +23,7 @@ from sayso.reading.patches.lines import (
     Rule,
     names_one_file,
     take_named,
-    unescape,
+    unquote_name,
 )
 
 Strip = int | None
@@ -92,19 +92,21 @@ def _places(path: str, strip: Strip) -> tuple[str, ...]:
 
 
 def _read_name(name: str) -> str:
-    return unescape(name[1:-1]) if name[:1] == '"' else name
+    return unquote_name(name[1:-1]) if name[:1] == '"' else name
 
 
 def _take_head(reader: _DiffReader, found: re.Match[str]) -> int | None:
     """Take the first lines of a file, which name it. Below those of git, others say the same again."""
     names = [_read_name(one) for one in found.groups() if one]
     old, new, part = names[0], names[-1], _PARTS[found[0][0]]
-    if reader.part == "git" and found[0][0] in "-*":
+    sides = part in ("unified", "context")
+    if sides and reader.part == "git":
         if not reader.fits_git(old, new):
             return None
     else:
         reader.end_file()
-    reader.whole = "write" if old == _NOWHERE else "delete" if new == _NOWHERE else reader.whole
+    if sides and _NOWHERE in (old, new):
+        reader.whole = "write" if old == _NOWHERE else "delete"
     reader.part = part
     return found.end() if reader.name((old, new)) else None
 
@@ -115,8 +117,8 @@ def _take_mode(reader: _DiffReader, found: re.Match[str]) -> int:
 
 
 def _take_rename(reader: _DiffReader, found: re.Match[str]) -> int | None:
-    named = reader.name((_read_name(found[2]),), _SOURCES.get(found[1], "write"))
-    return found.end() if named else None
+    change = _SOURCES.get(found[1], "write")
+    return found.end() if reader.name([_read_name(found[2])], change) else None
 
 
 def _take_hunk(reader: _DiffReader, found: re.Match[str]) -> int | None:

@@ -120,13 +120,13 @@ def names_in(lines: Iterable[str]) -> tuple[str, ...]:
 
 def _names_in_line(line: str) -> Iterator[str]:
     yield line.partition(":")[2].strip(BLANKS)
-    yield from (unescape(quoted) for quoted in _QUOTED.findall(line))
+    yield from (unquote_name(quoted) for quoted in _QUOTED.findall(line))
     yield from _ATTRIBUTE.findall(line)
     words = re.split(f"[{BLANKS}\ufeff]+", line)
-    yield from (unescape(word.strip(_AROUND)) for word in words)
+    yield from (unquote_name(word.strip(_AROUND)) for word in words)
 
 
-def unescape(quoted: str) -> str:
+def unquote_name(quoted: str) -> str:
     """Return a name as git and patch read it between quotes."""
     return _ESCAPE.sub(_unescape_match, quoted)
 
