@@ -63,11 +63,12 @@ class CommandReader(ClauseReader):
         waiting = [node]
         while waiting:
             one = waiting.pop()
-            if one.type in ("&&", "||"):
-                joiner = one.type
-            elif one.type == "list":
+            kind = one.type
+            if kind in ("&&", "||"):
+                joiner = kind
+            elif kind == "list":
                 waiting += reversed(self.children(one))
-            elif one.type != "comment":
+            elif kind != "comment":
                 (_, first), *rest = _row(self.command(one))
                 found += [(joiner, first), *rest]
         return found
@@ -86,9 +87,10 @@ class CommandReader(ClauseReader):
         words: list[Word] = []
         redirections: list[Redirection] = []
         for child in [node] if node.type == "variable_assignment" else self.children(node):
-            if child.type == "variable_assignment" and not words:
+            kind = child.type
+            if kind == "variable_assignment" and not words:
                 assignments.append(self.assignment(child))
-            elif child.type in REDIRECTIONS:
+            elif kind in REDIRECTIONS:
                 redirections += self.redirection(child)
             else:
                 words.append(self.word(child))

@@ -82,12 +82,13 @@ class WordReader:
 
     def read(self, node: Any, readers: Mapping[str, Callable[[Any, Any], _Read]]) -> _Read:
         """Read a node by its kind. One that has no reader is not understood."""
-        if node.type not in readers:
+        reader = readers.get(node.type)
+        if reader is None:
             raise self.fail(NOT_UNDERSTOOD, node)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.fail("it is too long or too deeply nested to be read", node)
-        found = readers[node.type](self, node)
+        found = reader(self, node)
         self.depth -= 1
         return found
 
@@ -99,20 +100,23 @@ class WordReader:
 
     def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
         """Between nodes, and before and after them, stands nothing but white space."""
-        here, before = start, None
+        here, source, before = start, self.source, ""
+        ended = -1
         for node in nodes:
-            first, last = node.start_byte, node.end_byte
-            if before is not None and first == before.end_byte and _touch(before.type, node.type):
+            first, kind = node.start_byte, node.type
+            if first == ended and _touch(before, kind):
                 raise self.fail("where one word ends and the next begins is not sure", node)
-            before = node
-            if first > here:
+            if first > here and source[here:first] != b" ":
                 self.check_blank(here, first)
-            here = max(here, last)
-        self.check_blank(here, end)
+            before, ended = kind, node.end_byte
+            if ended > here:
+                here = ended
+        if end > here:
+            self.check_blank(here, end)
 
     def check_blank(self, start: int, end: int) -> None:
         """Check that nothing but white space stands here."""
-        if self.source[start:end] != b" " and _BLANK.fullmatch(self.text(start, end)) is None:
+        if _BLANK.fullmatch(self.text(start, end)) is None:
             raise CannotTell("a part of it was not read", self.at(start), self.at(end))
 
     def word(self, node: Any) -> Word:
