@@ -33,8 +33,8 @@ _TOKEN = lazy_pattern(
     r"""|([0-9]?(?:>>|>&(?=[0-9](?:[ ;]|$))|>|<|&>>|&>))[ ]?([\w./:@%+,-]+)(?=[ ]|;|$)"""
     r"""|(-[\w-]*=?)'([^'\n]*)'(?=[ ]|;|$)|"?\$([A-Za-z_]\w*)"?(?=[ ]|;|$))"""
 )
-_WORD, _OPERATOR, _TARGET, _JOINED, _NAME = 1, 4, 6, 8, 9
-"""The last group of each kind of token; the others are text in quotes."""
+_WORD, _QUOTED, _OPERATOR, _TARGET, _JOINED, _NAME = 1, (2, 3), 4, 6, 8, 9
+"""The last group of each kind of token."""
 _BARE_LINE = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+(?: [A-Za-z0-9_./:@%+,=-]+)*")
 _ASSIGNS = lazy_pattern(r"([A-Za-z_]\w*)=([\w./:@%+,-]+)")
 _RESERVED = frozenset(
@@ -112,14 +112,14 @@ def _may_begin(text: str, assigned: tuple[Assignment, ...]) -> bool:
 def _read_marked(found: re.Match[str], text: str, start: int) -> Word | None:
     """Text in quotes, also behind other text, or a variable."""
     kind, end = found.lastindex or 0, found.end()
+    if kind in _QUOTED:
+        return Word(text, start, end, found[kind], (Literal(found[kind], quoted=True),))
     if kind == _NAME:
         made = Word(text, start, end, None, (Variable(found[9], quoted=text[0] == '"'),))
         return made if (text[0] == '"') == (text[-1] == '"') else None
     if kind == _JOINED:
         return Word(text, start, end, None, (Literal(found[7]), Literal(found[8], quoted=True)))
-    if kind in (_WORD, _TARGET):
-        return None
-    return Word(text, start, end, found[kind], (Literal(found[kind], quoted=True),))
+    return None
 
 
 def split_bare(line: str) -> list[str] | None:
