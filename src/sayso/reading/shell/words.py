@@ -257,15 +257,12 @@ def substitutions_in(word: Word) -> Iterator[Sequence]:
                 yield from substitutions_in(inner)
 
 
-def words_below(command: Command) -> Iterator[Word]:  # noqa: C901 - one branch for each kind of command
+def words_below(command: Command) -> Iterator[Word]:
     """Every word of a command and of those in it."""
     if isinstance(command, Simple):
         yield from command.words
         for one in command.redirections:
-            if one.target is not None:
-                yield one.target
-            if one.body is not None:
-                yield one.body
+            yield from filter(None, (one.target, one.body))
     elif isinstance(command, Pipeline):
         for each in command.commands:
             yield from words_below(each)

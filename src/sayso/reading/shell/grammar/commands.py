@@ -63,11 +63,12 @@ class CommandReader(ClauseReader):
         waiting = [node]
         while waiting:
             one = waiting.pop()
-            if one.type in ("&&", "||"):
-                joiner = one.type
-            elif one.type == "list":
+            kind = one.type
+            if kind in ("&&", "||"):
+                joiner = kind
+            elif kind == "list":
                 waiting += reversed(self.children(one))
-            elif one.type != "comment":
+            elif kind != "comment":
                 (_, first), *rest = _row(self.command(one))
                 found += [(joiner, first), *rest]
         return found
@@ -86,9 +87,10 @@ class CommandReader(ClauseReader):
         words: list[Word] = []
         redirections: list[Redirection] = []
         for child in [node] if node.type == "variable_assignment" else self.children(node):
-            if child.type == "variable_assignment" and not words:
+            kind = child.type
+            if kind == "variable_assignment" and not words:
                 assignments.append(self.assignment(child))
-            elif child.type in REDIRECTIONS:
+            elif kind in REDIRECTIONS:
                 redirections += self.redirection(child)
             else:
                 words.append(self.word(child))
@@ -109,16 +111,17 @@ class CommandReader(ClauseReader):
     def redirected(self, node: Any) -> Command:
         """A statement with redirections. What follows a here-document's first line belongs to the list."""
         rest = self.children(node)
-        body: Command = Simple((), (), (), *self.span(node))
+        body: Command | None = None
         if rest and rest[0].type not in REDIRECTIONS:
             body, rest = self.command(rest[0]), rest[1:]
         if any(one.type not in REDIRECTIONS for one in rest):
             raise self.fail(NOT_UNDERSTOOD, node)
         after: list[tuple[str, Any]] = []
         added = tuple(each for one in rest for each in self.redirection(one, after))
-        found = add_redirections(body, added, *self.span(node))
+        span = self.span(node)
+        found = add_redirections(body or Simple((), (), (), *span), added, *span)
         piped = [self.command(one) for joiner, one in after if joiner == "|"]
-        found = _join_by_pipes([found, *piped], *self.span(node)) if piped else found
+        found = _join_by_pipes([found, *piped], *span) if piped else found
         listed = [(joiner, self.command(one)) for joiner, one in after if joiner != "|"]
         return Sequence(((";", found), *listed)) if listed else found
 

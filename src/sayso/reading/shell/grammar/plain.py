@@ -33,12 +33,12 @@ _TOKEN = lazy_pattern(
     r"""|([0-9]?(?:>>|>&(?=[0-9](?:[ ;]|$))|>|<|&>>|&>))[ ]?([\w./:@%+,-]+)(?=[ ]|;|$)"""
     r"""|(-[\w-]*=?)'([^'\n]*)'(?=[ ]|;|$)|"?\$([A-Za-z_]\w*)"?(?=[ ]|;|$))"""
 )
-_WORD, _OPERATOR, _TARGET, _JOINED, _NAME = 1, 4, 6, 8, 9
-"""The last group of each kind of token; the others are text in quotes."""
+_WORD, _QUOTED, _OPERATOR, _TARGET, _JOINED, _NAME = 1, (2, 3), 4, 6, 8, 9
+"""The last group of each kind of token."""
 _BARE_LINE = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+(?: [A-Za-z0-9_./:@%+,=-]+)*")
 _ASSIGNS = lazy_pattern(r"([A-Za-z_]\w*)=([\w./:@%+,-]+)")
 _RESERVED = frozenset(
-    """if then else elif fi case esac for select while until do done in function coproc { } export
+    """if then else elif fi case esac for select while until do done in function coproc { } {} export
     declare typeset local readonly unset unsetenv""".split()  # noqa: SIM905 - a list of them would be a page
 )
 
@@ -47,13 +47,14 @@ def parse_plain(line: str) -> Sequence | None:  # noqa: C901 - what a command is
     """The syntax of a line of plain words; None if it is not one. All else is for the grammar."""
     if not line.isprintable() or not line.isascii():
         return None
-    items: list[tuple[str, Command]] = []
-    piped: list[Simple] = []
-    assigned, words, redirected = list[Assignment](), list[Word](), list[Redirection]()
+    rows: list[tuple[str, list[Simple]]] = []
+    assigned: tuple[Assignment, ...] = ()
+    redirected: tuple[Redirection, ...] = ()
+    words: list[Word] = []
     match, joiner = _TOKEN.match, ";"
-    here = first = last = 0
-    line = f"{line.rstrip(' ')} ; "
-    while here < len(line) - 1:
+    here = last = 0
+    first, size = -1, len(line.rstrip(" "))
+    while here < size:
         found = match(line, here)
         if found is None:
             return None
@@ -61,58 +62,64 @@ def parse_plain(line: str) -> Sequence | None:  # noqa: C901 - what a command is
         if kind == _OPERATOR:
             if not words and not assigned:
                 return None
-            piped.append(Simple(tuple(assigned), tuple(words), tuple(redirected), first, last))
-            assigned, words, redirected = [], [], []
-            if found[4] != "|":
-                items.append((joiner, _pipe(piped)))
-                piped, joiner = [], found[4]
+            _add(rows, joiner, Simple(assigned, tuple(words), redirected, first, last))
+            assigned, words, redirected, joiner, first = (), [], (), found[4], -1
             continue
-        start = here - len(found[0].lstrip(" "))
-        if not words and not assigned:
-            first = start
-        if kind == _TARGET and words:
-            target = Word(found[6], found.start(6), here, found[6])
-            redirected.append(Redirection(found[5].lstrip("0123456789"), target, None, start, here))
-        elif redirected or kind == _TARGET:
+        last = here
+        if kind == _WORD and not redirected and (words or _may_begin(found[1], assigned)):
+            start = found.start(1)
+            words.append(_bare_word(found[1], start, here))
+        elif kind == _TARGET and words:
+            start, target = found.start(5), Word(found[6], found.start(6), here, found[6])
+            made = Redirection(found[5].lstrip("0123456789"), target, None, start, here)
+            redirected = (*redirected, made)
+        elif redirected:
             return None
-        elif words or kind != _WORD or "=" not in found[1]:
-            word = _read_word(found, line[start:here], start, begins=not words, behind=bool(assigned))
-            if word is None:
+        elif kind == _WORD and (assigns := _ASSIGNS.fullmatch(found[1])) is not None:
+            start = found.start(1)
+            value = Word(assigns[2], start + assigns.start(2), here, assigns[2])
+            assigned = (*assigned, Assignment(assigns[1], value))
+        else:
+            start = here - len(found[0].lstrip(" "))
+            word = _read_marked(found, line[start:here], start)
+            if word is None or (kind == _JOINED and not words):
                 return None
             words.append(word)
-        elif (assigns := _ASSIGNS.fullmatch(found[1])) is not None:
-            value = Word(assigns[2], start + assigns.start(2), here, assigns[2])
-            assigned.append(Assignment(assigns[1], value))
-        else:
-            return None
-        last = here
-    return Sequence(tuple(items))
+        if first < 0:
+            first = start
+    if not words and not assigned:
+        return None
+    _add(rows, joiner, Simple(assigned, tuple(words), redirected, first, last))
+    return Sequence(tuple((joiner, _pipe(row)) for joiner, row in rows))
 
 
-def _pipe(piped: list[Simple]) -> Command:
-    return Pipeline(tuple(piped), piped[0].start, piped[-1].end) if len(piped) > 1 else piped[0]
+def _add(rows: list[tuple[str, list[Simple]]], joiner: str, command: Simple) -> None:
+    if joiner == "|":
+        rows[-1][1].append(command)
+    else:
+        rows.append((joiner, [command]))
 
 
-def _read_word(found: re.Match[str], text: str, start: int, *, begins: bool, behind: bool) -> Word | None:
-    """One word; None if the grammar must read it. It may begin a command, also behind assignments."""
+def _pipe(row: list[Simple]) -> Command:
+    return Pipeline(tuple(row), row[0].start, row[-1].end) if len(row) > 1 else row[0]
+
+
+def _may_begin(text: str, assigned: tuple[Assignment, ...]) -> bool:
+    """Return whether this may be the name of a program, also behind assignments."""
+    return "=" not in text and text not in _RESERVED and not (assigned and ":" in text)
+
+
+def _read_marked(found: re.Match[str], text: str, start: int) -> Word | None:
+    """Text in quotes, also behind other text, or a variable."""
     kind, end = found.lastindex or 0, found.end()
-    if kind == _WORD:
-        if begins and (text in _RESERVED or text == "{}" or (behind and ":" in text)):
-            return None
-        if "*" in text or text[0] == "~":
-            return Word(text, start, end, None, (Literal(text),))
-        return Word(text, start, end, text if text != "\\;" else ";")
+    if kind in _QUOTED:
+        return Word(text, start, end, found[kind], (Literal(found[kind], quoted=True),))
     if kind == _NAME:
-        quoted = text[0] == '"'
-        return (
-            Word(text, start, end, None, (Variable(found[9], quoted),))
-            if quoted == (text[-1] == '"')
-            else None
-        )
+        made = Word(text, start, end, None, (Variable(found[9], quoted=text[0] == '"'),))
+        return made if (text[0] == '"') == (text[-1] == '"') else None
     if kind == _JOINED:
-        parts = Literal(found[7]), Literal(found[8], quoted=True)
-        return None if begins else Word(text, start, end, None, parts)
-    return Word(text, start, end, found[kind], (Literal(found[kind], quoted=True),))
+        return Word(text, start, end, None, (Literal(found[7]), Literal(found[8], quoted=True)))
+    return None
 
 
 def split_bare(line: str) -> list[str] | None:
@@ -121,3 +128,9 @@ def split_bare(line: str) -> list[str] | None:
         return None
     texts = line.split(" ")
     return None if "=" in texts[0] or texts[0] in _RESERVED else texts
+
+
+def _bare_word(text: str, start: int, end: int) -> Word:
+    if "*" in text or text[0] == "~":
+        return Word(text, start, end, None, (Literal(text),))
+    return Word(text, start, end, text if text != "\\;" else ";")

@@ -24,6 +24,7 @@ from sayso.reading.shell.grammar.syntax import (
 MAX_DEPTH = 40
 REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _ENDS_WITH_WORD = frozenset({"command_name", "variable_assignment", "file_redirect", "herestring_redirect"})
+_ESCAPED = lazy_pattern(r"\\.", re.DOTALL)
 _BLANK = lazy_pattern(r"[ \t\n]*")
 _PLAIN = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+")
 """A word that is its own value: nothing in it means anything to a shell."""
@@ -82,12 +83,13 @@ class WordReader:
 
     def read(self, node: Any, readers: Mapping[str, Callable[[Any, Any], _Read]]) -> _Read:
         """Read a node by its kind. One that has no reader is not understood."""
-        if node.type not in readers:
+        reader = readers.get(node.type)
+        if reader is None:
             raise self.fail(NOT_UNDERSTOOD, node)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.fail("it is too long or too deeply nested to be read", node)
-        found = readers[node.type](self, node)
+        found = reader(self, node)
         self.depth -= 1
         return found
 
@@ -99,38 +101,46 @@ class WordReader:
 
     def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
         """Between nodes, and before and after them, stands nothing but white space."""
-        here, before = start, None
+        before: Any = None
+        here, source, ended = start, self.source, -1
         for node in nodes:
-            first, last = node.start_byte, node.end_byte
-            if before is not None and first == before.end_byte and _touch(before.type, node.type):
+            first = node.start_byte
+            if first == ended and _touch(before.type, node.type):
                 raise self.fail("where one word ends and the next begins is not sure", node)
-            before = node
-            if first > here:
+            if first > here and source[here:first] != b" ":
                 self.check_blank(here, first)
                 if node.type in _SAME_LINE and b"\n" in self.source[here:first]:
                     raise self.fail("a line ends where the grammar goes on", node)
-            here = max(here, last)
-        self.check_blank(here, end)
+            before, ended = node, node.end_byte
+            if ended > here:
+                here = ended
+        if end > here:
+            self.check_blank(here, end)
 
     def check_blank(self, start: int, end: int) -> None:
         """Check that nothing but white space stands here."""
-        if self.source[start:end] != b" " and _BLANK.fullmatch(self.text(start, end)) is None:
+        if _BLANK.fullmatch(self.text(start, end)) is None:
             raise CannotTell("a part of it was not read", self.at(start), self.at(end))
 
     def word(self, node: Any) -> Word:
         """A word of any kind, with its value where that is plain."""
-        written = self.text(node.start_byte, node.end_byte)
-        start, end = self.span(node)
-        if _PLAIN.fullmatch(written) or (written == "[" and node.type == "command_name"):
+        start, end = node.start_byte, node.end_byte
+        written = self.text(start, end)
+        if not self.plain:
+            start, end = self.at(start), self.at(end)
+        if _PLAIN.fullmatch(written):
             return Word(written, start, end, written)
+        if node.type == "command_name" and len(node.children) == 1:
+            node = node.children[0]
+            if written == "[":
+                return Word(written, start, end, written)
         parts = self.parts(node)
         alone = parts[0] if len(parts) == 1 else None
         value = alone.text if isinstance(alone, Literal) and alone.quoted else None
         return Word(written, start, end, value, parts)
 
     def parts(self, node: Any) -> tuple[Part, ...]:
-        named = node.type == "command_name" and len(node.children) == 1
-        return self.read(node.children[0] if named else node, PARTS)
+        return self.read(node, PARTS)
 
     def concatenation(self, node: Any) -> tuple[Part, ...]:
         children = node.children
@@ -173,10 +183,12 @@ class WordReader:
         return tuple(found)
 
     def string_literal(self, start: int, end: int) -> list[Part]:
+        if start == end:
+            return []
         written = self.text(start, end)
-        if '"' in re.sub(r"\\.", "", written, flags=re.DOTALL) or EXPANDS.search(written):
+        if ('"' in written and '"' in _ESCAPED.sub("", written)) or EXPANDS.search(written):
             raise CannotTell("a string is not understood", self.at(start), self.at(end))
-        return [Literal(unescape_in_quotes(written), quoted=True)] if written else []
+        return [Literal(unescape_in_quotes(written), quoted=True)]
 
     def quoted_part(self, node: Any) -> Part:
         """A part inside double quotes: it stays one word."""

@@ -98,11 +98,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
 
 def build_program(name: str, made: int | Mapping[str, Any]) -> KnownProgram:
     """A program from its compiled entry, or from the place of one in the shipped data."""
-    if isinstance(made, int):
-        program = _PROGRAM.decode(_data().entries[made])
-    else:
-        program = msgspec.convert(made, KnownProgram)
-    return msgspec.structs.replace(program, name=name)
+    encoded = _data().entries[made] if isinstance(made, int) else msgspec.json.encode(made)
+    return msgspec.structs.replace(_PROGRAM.decode(encoded), name=name)
 
 
 def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> KnownProgram | None:
@@ -144,11 +141,12 @@ class _ShippedData(msgspec.Struct, frozen=True):
 
 
 _PROGRAM = msgspec.json.Decoder(KnownProgram)
+_SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
 
 
 @functools.cache
 def _data() -> _ShippedData:
-    return msgspec.json.decode(load_compiled(), type=_ShippedData)
+    return _SHIPPED_DATA.decode(load_compiled())
 
 
 def find_own_risk(operation: str) -> Risk | None:
