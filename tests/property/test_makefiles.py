@@ -172,7 +172,9 @@ def _fits(texts: list[str], line: str) -> bool:
     for text in texts:
         for one in EXPORTED.sub("", text).split("\n"):
             pieces = SHOWN_UNKNOWN.split(" ".join(one.split()))
-            if re.fullmatch(".*".join(map(re.escape, pieces)), " ".join(line.split())):
+            if re.fullmatch(
+                ".*".join(re.escape(one).replace(r"\*", ".*") for one in pieces), " ".join(line.split())
+            ):
                 return True
     return False
 

@@ -148,13 +148,13 @@ def _walk_loop(judge: Judge, command: Compound, values: list[Value], state: Shel
     for _ in range(2):
         if command.variable is not None:
             set_loop_variable(judge, command, values, state)
-        mark, folders = len(state.assigned), state.folders
+        mark, folders, places = len(state.assigned), state.folders, len(state.changes.places)
         branch = state.copy()
         for body in command.bodies:
             walk_sequence(judge, body, branch)
         state.merge(branch)
         state.forget_since(mark)
-        if len(state.assigned) == mark and state.folders == folders:
+        if len(state.assigned) == mark and state.folders == folders and len(state.changes.places) == places:
             return
     if state.folders != folders:
         state.folders = (None,)

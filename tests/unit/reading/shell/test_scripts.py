@@ -18,6 +18,25 @@ FILES = {
     "other/Makefile": "all:\n\trm -rf ../src\n",
     "evaluated/Makefile": "$(eval X := 1)\nall:\n\techo\n",
     "shelled/Makefile": "V := $(shell git push --force)\nall:\n\techo $(V)\n",
+    "m1/Makefile": "V = $(strip $(shell git push --force))\nok:\n\techo\n",
+    "m2/Makefile": "ifeq ($(shell git push --force),x)\nendif\nok:\n\techo\n",
+    "m3/Makefile": "ok: note\n# note \\\nclean:\n\tgit push --force\n",
+    "m4/Makefile": "ok:\n\techo\nMakefile: FORCE\n\tgit push --force\n",
+    "m5/Makefile": "ok: g\n\tsh g.sh\ng:\n\techo git push > g.sh\n",
+    "m6/Makefile": "ok: odd\n.DEFAULT:\n\tgit push --force\n",
+    "m7/Makefile": ".SECONDEXPANSION:\nok: $$(shell git push --force)\n\techo\n",
+    "m8/Makefile": "MAKE = git push \\#\nok:\n\t$(MAKE)\n",
+    "m9/Makefile": "X = all: ; git push\n$(X) :\nok:\n\techo\n",
+    "m10/Makefile": "export LD_PRELOAD=/tmp/x.so\nok:\n\techo\n",
+    "m11/Makefile": "C ?= echo\nok:\n\t$(C)\n",
+    "s1/package.json": '{"scripts": {"test": "echo"}}',
+    "s1/.npmrc": "script-shell=./e.sh\n",
+    "s2/package.json": '{"scripts": {"stop": "git push --force", "build": "git push -f", "lint": "sudo ls"}}',
+    "s3/package.json": "{}",
+    "s3/server.js": "require('fs')",
+    "s4/composer.json": '{"scripts": {"test": "git push --force", "check": ["echo", "@test"]}}',
+    "hidden.sh": "#!/bin/bash ./evil.sh\nls\n",
+    "near.sh": "#!./sh\nls\n",
     "justfile": "test: build\n  pytest -q\nbuild:\n  echo built\nship:\n  git push --force\n",
     "quiet.sh": "#!/usr/bin/env bash\nset -euo pipefail\ncd \"$(dirname \"$0\")\"\nls src\ngrep -rn x src\n",
     "tests.sh": "#!/bin/sh\npytest -q \"$@\"\n",
@@ -38,10 +57,13 @@ FILES = {
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     work = home / "work"
-    for name in ("src", ".git", "other", "evaluated", "shelled"):
-        (work / name).mkdir(parents=True)
+    (work / ".git").mkdir(parents=True)
+    (work / "src").mkdir()
     for name, text in FILES.items():
+        (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
+    (work / ".gitignore").write_text("dist/\nnode_modules\ndata\nlinked\n")
+    (work / "linked").symlink_to(home)
     return Reader(work, home)
 
 
@@ -62,6 +84,22 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         "make -C evaluated",
         "make -C shelled",
         "make odd",
+        *(f"make -C m{number} ok" for number in range(1, 11)),
+        "C='git push' make -C m11 ok",
+        "make -f other/Makefile -f Makefile",
+        "cp other/Makefile Makefile && make",
+        "echo x > GNUmakefile && make",
+        "cd s1 && npm test",
+        "cd s2 && npm restart",
+        "cd s2 && yarn build",
+        "cd s2 && pnpm lint",
+        "pnpm -C s2 build",
+        "cd s3 && npm start",
+        "npm version patch",
+        "cd s4 && composer test",
+        "cd s4 && composer check",
+        "./hidden.sh",
+        "./near.sh",
         "cd other && make",
         "just ship",
         "deno task ship",
@@ -128,3 +166,24 @@ def test_what_was_read_is_pinned(reader: Reader, line: str, file: str) -> None:
 
 def test_a_finding_names_the_script_it_comes_from(reader: Reader) -> None:
     assert any(one.why.startswith("push.sh: ") for one in reader.read("./push.sh").findings)
+
+
+@each_row(
+    ("line", "risk"),
+    [
+        ("rm -rf dist", Risk.MODERATE),
+        ("rm -rf dist node_modules", Risk.MODERATE),
+        ("cd other && rm -rf dist", Risk.MODERATE),
+        ("rm -rf src", Risk.HIGH),
+        ("rm -rf dist src", Risk.HIGH),
+        ("rm -rf data", Risk.HIGH),
+        ("rm -rf out", Risk.HIGH),
+        ("rm -rf dist/..", Risk.HIGH),
+        ("rm -rf $X/dist", Risk.HIGH),
+        ("rm -rf *", Risk.HIGH),
+        ("rm -rf ../dist", Risk.HIGH),
+        ("rm -rf linked/dist", Risk.HIGH),
+    ],
+)
+def test_build_output_that_git_ignores_can_be_made_again(reader: Reader, line: str, risk: Risk) -> None:
+    assert reader.risk(line) is risk

@@ -26,6 +26,14 @@ _REMOTE_WORK = lazy_pattern(
     r"|[a-z](?:Publish|Deploy|Upload)(?![a-z])|(?:^|:)(?:un)?install[A-Z]|(?:^|:)connected[A-Z]"
     r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^wagon:|^dependency:get|^release:|^site-deploy"
 )
+_UNREAD_RUNNERS = frozenset(
+    {"rake", "nox", "tox", "invoke", "inv", "turbo", "nx", "lerna", "gulp", "grunt", "ninja", "scons", "ant"}
+)
+"""Runners of tasks whose own files are not read: only the phases of a build go by their names."""
+_PHASE = lazy_pattern(
+    r"(?i)(?:^|[:_./-])(?:build|compile|test|tests|spec|check|lint|format|fmt|clean|typecheck|verify|docs?|all|default"
+    r"|dev|coverage|py\d+|run-many|affected|run|graph|list|show)(?:$|[:_.,-])|^-|=|^\S+\.\w+$"
+)
 _SYSTEM_WORK = frozenset({"install", "uninstall", "install-strip", "install-data", "system-install"})
 _RUNS = lazy_pattern(
     r"(?i).*(?:compiler|launcher|toolchain|program|command|linker|shell|executable|tool|wrapper|exec|makeflags|makefiles|extld"
@@ -69,6 +77,8 @@ def judge_target(judge: Judge, value: Argument, program: KnownProgram, invocatio
         judge.effect(default_effect("remote.change"), value.start, value.end)
     elif text in _SYSTEM_WORK and program.name != "mvn":
         judge.effect(default_effect("system.change"), value.start, value.end)
+    elif program.name.partition(" ")[0] in _UNREAD_RUNNERS and not _PHASE.search(text):
+        judge.doubt(f"what {program.name} runs by this name is not read", value.start, value.end)
     elif "=" in text and text[:1] != "-":
         judge_setting(judge, value, program, invocation)
     elif not _PLAIN_TARGET.fullmatch(text):

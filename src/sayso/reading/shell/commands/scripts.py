@@ -27,7 +27,7 @@ from sayso.reading.shell.state import ShellState
 MAX_SCRIPT = 1_000_000
 _OPERATION = "scripts.run"
 _SHEBANG = lazy_pattern(
-    r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:[\w./-]*/)?(?P<name>[\w.-]+)"
+    r"#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?(?:/(?:usr/)?(?:local/)?bin/)?(?P<name>[\w.-]+)"
     r"(?P<plain>(?:[ \t]+-[eux]+)?[ \t]*$)?",
     re.MULTILINE,
 )
@@ -52,12 +52,12 @@ def judge_script(
     name = real.rpartition("/")[2][:60]
     judge.record(_OPERATION, Risk.MODERATE, f"runs {name}, a file of the workspace", start, end)
     named = _SHEBANG.match(text)
-    plain = named is None or named["plain"] is not None
+    plain = bool(language) or text[:2] != "#!" or (named is not None and named["plain"] is not None)
     language = language or (named["name"] if named is not None else "sh")
     if language in _SHELLS and plain:
         inside = state.begin_script(tuple(one.value for one in given), path=real)
         judge.script(text, inside, start, end, named=name)
-    elif not only_computes(judge, language, text, real.rpartition("/")[0]):
+    elif not plain or not only_computes(judge, language, text, real.rpartition("/")[0]):
         why = f"{name} is code that is not read, so nobody can tell what it does"
         judge.record(_OPERATION, Risk.HIGH, why, start, end)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -26,44 +27,39 @@ _JSON_FILES = {"deno": ("deno.json", "tasks"), "composer": ("composer.json", "sc
 _PACKAGE = ("package.json", "scripts")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _JUSTFILES = ("justfile", "Justfile", ".justfile")
-_ASSIGNMENT = lazy_pattern(
-    r"(?:override +|export +)*([\w.-]+)[ \t]*(\?=|\+=|!=|::?:?=|=)[ \t]*(.*)", re.DOTALL
-)
+_ASSIGNMENT = lazy_pattern(r"(?:export +)?([\w.-]+)[ \t]*(\?=|\+=|!=|::?:?=|=)[ \t]*(.*)", re.DOTALL)
 _RULE = lazy_pattern(r"([^:=#&]+?)[ \t]*::?(?!=)[ \t]*([^=;:&]*?)(?:;[ \t]*(.*))?", re.DOTALL)
 _REFERENCE = lazy_pattern(r"\$(?:\$|\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\{([^{}]*)\}|(.))", re.DOTALL)
 _CHANGES_MAKE = lazy_pattern(
-    r"(?m)^ *(?:define|-?s?include|load|vpath|unexport|\.(?:ONESHELL|RECIPEPREFIX))\b"
-    r"|\$[({](?:eval|call|file|guile)\b"
+    r"(?m)^ *(?:define|-?s?include|load|vpath|unexport|override)\b"
+    r"|^ *(?:MAKE|(?:COMPILE|LINK|LEX|YACC)[.\w]*) *[:?+]*="
+    r"|^ *export *(?:$|(?:LD|DYLD|GIT|BASH|ENV|SHELL|PATH|PYTHON|NODE|PERL|RUBY|SSH))"
+    r"|^ *export +\w*(?:COMMAND|CMD|PAGER|EDITOR)\b"
+    r"|\.(?:ONESHELL|RECIPEPREFIX|SECONDEXPANSION|DEFAULT(?!_GOAL)|POSIX|EXPORT_ALL_VARIABLES)\b"
+    r"|^[^\t#=\n]*\b(?:GNUm|m|M)akefile\b[^=\n]*:"
+    r"|\$[({](?:eval|call|file|guile)\b|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 )
+"""Anything by which make reads the rest in another way, or makes its own file again."""
+_SHELL_CALL = lazy_pattern(r"\$[({]shell[ \t]")
 _CONDITIONAL = lazy_pattern(r" *(ifeq|ifneq|ifdef|ifndef|else|endif)\b")
 _SUFFIXES = lazy_pattern(r"\.\w+(?:\.\w+)?")
 _BUILT_IN = {"MAKE": "make", "CC": "cc", "CXX": "g++", "AR": "ar", "LD": "ld", "AS": "as", "RM": "rm -f"}
+_CHANGES_NPM = lazy_pattern(r"script-shell|node-options|shell-emulator|ignore-scripts")
 _RUNS_MAKE = frozenset(
     {"SHELL", ".SHELLFLAGS", "MAKEFLAGS", "PATH", "BASH_ENV", "ENV", "CC", "CXX", "LD", "AR", "AS", "RM"}
 )
 _PLAIN_TOOLS = frozenset(
-    {
-        "sh",
-        "/bin/sh",
-        "bash",
-        "/bin/bash",
-        "/usr/bin/env bash",
-        "gcc",
-        "g++",
-        "clang",
-        "clang++",
-        "cc",
-        "c++",
-        "ld",
-        "ar",
-        "as",
-    }
-)
+    ["sh", "/bin/sh", "bash", "/bin/bash", "/usr/bin/env bash", "gcc", "g++", "clang", "clang++", "cc", "c++",
+     "ld", "ar", "as"]
+)  # fmt: skip
 _JUST_LINE = lazy_pattern(r"@?([\w-]+)((?: +[*+]?[\w-]+(?:=\S+)?)*) *:((?: *[\w-]+)*) *(?:#.*)?")
 _JUST_PLAIN = lazy_pattern(
-    r"#.*|\[[\w-]+\]|(?:export +)?[\w-]+ *:= *(?:'[^']*'|\"[^\"]*\"|[\w./-]+)|alias .*|"
+    r"#.*|\[[\w-]+\]|[\w-]+ *:= *(?:'[^']*'|\"[^\"]*\"|[\w./-]+)|"
     r"|set +(?:dotenv-load|positional-arguments|quiet).*"
 )
+
+
+TASK_FILES = (*_MAKEFILES, *_JUSTFILES, "package.json", "deno.json", "composer.json", ".npmrc")
 
 
 class TaskLine(msgspec.Struct, frozen=True):
@@ -102,6 +98,9 @@ def find_tasks(
             return () if found is None else _just_tasks(*found, names)
         name, key = _JSON_FILES.get(runner, _PACKAGE)
         found = _in_folder(folder, (name,), file, above=True)
+        settings_of_npm = None if runner == "deno" else _in_folder(folder, (".npmrc",), None, above=True)
+        if settings_of_npm is not None and _CHANGES_NPM.search(settings_of_npm[2]):
+            return None
         return () if found is None else _json_tasks(*found, key, names[:1])
     except (_Unread, OSError, ValueError, RecursionError):
         return None
@@ -128,10 +127,14 @@ def _json_tasks(
 ) -> tuple[TaskLine, ...] | None:
     """Return the scripts of this name, with those before and after it."""
     scripts = json.loads(text).get(key) or {}
+    name = names[0] if names else ""
+    main = [name] if name in scripts else {"restart": ["stop", "start"], "start": ["start"]}.get(name, [])
+    if "start" in main and "start" not in scripts and os.path.lexists(f"{folder}/server.js"):
+        raise _Unread
     found: list[TaskLine] = []
-    for name in (f"pre{names[0]}", names[0], f"post{names[0]}") if names and names[0] in scripts else ():
-        lines = scripts.get(name, [])
-        for line in [lines] if isinstance(lines, str) else lines:
+    for one in [f"{way}{each}" for each in main for way in ("pre", "", "post")]:
+        lines = scripts.get(one, [])
+        for line in [lines] if isinstance(lines, (str, dict)) else lines:
             if not isinstance(line, str) or (key == "scripts" and line[:1] == "@") or "::" in line:
                 raise _Unread
             found.append(TaskLine(line, folder, path))
@@ -145,8 +148,10 @@ def _just_tasks(folder: str, path: str, text: str, names: tuple[str, ...]) -> tu
     for line in text.splitlines():
         head = _JUST_LINE.fullmatch(line)
         if line[:1] in (" ", "\t") and line.strip():
+            if re.search(r"\{\{[^}]*[`(]", line):
+                raise _Unread
             lines.append(re.sub(r"\{\{.*?\}\}", UNKNOWN, line.strip().lstrip("@-")))
-        elif head is not None:
+        elif head is not None and "`" not in line:
             lines = []
             recipes[head[1]] = (head[3].split(), lines)
         elif not _JUST_PLAIN.fullmatch(line.strip()):
@@ -203,14 +208,20 @@ class _Makefile(msgspec.Struct):
             if setting[1] not in self.given:
                 self._assign(setting[1], setting[2], setting[3])
         elif rule is not None:
-            self.targets = self.expand(rule[1], {}).split()
-            for one in self.targets:
-                self.rules[one] += 1
-                self.needs.setdefault(one, []).extend(self.expand(rule[2], {}).replace("|", " ").split())
-                self.lines.setdefault(one, []).extend([rule[3]] if rule[3] else [])
-                self.goal = self.goal or ("" if one[:1] == "." or "%" in one else one)
+            self._begin_rule(rule)
         elif line.strip():
             raise _Unread
+
+    def _begin_rule(self, rule: re.Match[str]) -> None:
+        heads = self.expand(rule[1], {})
+        if not set(":;=#&").isdisjoint(heads):
+            raise _Unread
+        self.targets = heads.split()
+        for one in self.targets:
+            self.rules[one] += 1 + ("|" in rule[2])
+            self.needs.setdefault(one, []).extend(self.expand(rule[2], {}).replace("|", " ").split())
+            self.lines.setdefault(one, []).extend([rule[3]] if rule[3] else [])
+            self.goal = self.goal or ("" if one[:1] == "." or "%" in one else one)
 
     def _assign(self, name: str, sign: str, text: str) -> None:
         """Set a variable. One that has several values, or is set on a condition, is not known."""
@@ -244,7 +255,7 @@ class _Makefile(msgspec.Struct):
         name = found[1] or found[2] or found[3]
         if name is None:
             return "$"
-        command, blank, rest = name.partition(" ")
+        command, blank, rest = name.replace("\t", " ").partition(" ")
         if blank:
             return self._call(command, self.expand(rest, own, depth + 1))
         base, colon, change = name.partition(":")
@@ -258,8 +269,6 @@ class _Makefile(msgspec.Struct):
 
     def _call(self, function: str, rest: str) -> str:
         """Return what a function gives, of those that only name files; of others it is not known."""
-        if function == "shell":
-            self.always.append(rest)
         given = [one.strip() for one in rest.split(",", 2)]
         if function == "patsubst" and len(given) == 3:
             return _substitute(given[0], given[1], given[2])
@@ -291,7 +300,7 @@ def _make_tasks(
     made = _Makefile(dict(settings), dict(settings).keys(), set_before)
     for line in _logical_lines(text):
         made.read_line(line)
-    TopologicalSorter(made.needs).prepare()  # ValueError if they go in a circle: make drops a part of it
+    first_needed = [*TopologicalSorter(made.needs).static_order()]  # ValueError if they go in a circle
     patterns = [one for one in made.lines if "%" in one or _SUFFIXES.fullmatch(one)]
     for one in patterns:  # any of them may apply, and so may the rule of what it needs
         fitting = [
@@ -301,10 +310,27 @@ def _make_tasks(
     goals = list(names) or made.expand(made.values.get(".DEFAULT_GOAL", made.goal), {}).split()
     if any(UNKNOWN in one for one in (*goals, *made.lines)):
         raise _Unread
-    lines = [*_recipes(made, _with_needs([*goals, *patterns], made.needs), {*patterns})]
+    wanted = _with_needs([*goals, *patterns], made.needs)
+    order = [one for one in first_needed if one in wanted]
+    lines = [*_recipes(made, [*order, *(one for one in wanted if one not in order)], {*patterns})]
+    made.always += [made.expand(one, {}) for one in _find_shell_calls(text)]
     if len(lines) > MAX_LINES:
         raise _Unread
     return tuple(TaskLine(one, folder, path) for one in dict.fromkeys((*made.always, *lines)) if one)
+
+
+def _find_shell_calls(text: str) -> Iterator[str]:
+    """Yield each command of `$(shell …)`, wherever it stands: some of them run in every make of the file."""
+    for found in _SHELL_CALL.finditer(text):
+        opening, depth = text[found.start() + 1], 1
+        closing = ")" if opening == "(" else "}"
+        for end in range(found.end(), len(text)):
+            depth += (text[end] == opening) - (text[end] == closing)
+            if depth == 0:
+                yield text[found.end() : end].replace("\\\n", " ")
+                break
+        else:
+            raise _Unread
 
 
 def _recipes(made: _Makefile, targets: list[str], patterns: set[str]) -> Iterator[str]:
@@ -323,7 +349,7 @@ def _recipes(made: _Makefile, targets: list[str], patterns: set[str]) -> Iterato
 def _logical_lines(text: str) -> Iterator[str]:
     """Yield lines without comments; outside of recipes, those that a backslash joins are one."""
     joined = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         joined = f"{joined}\n{line}" if joined else line
         if not line.endswith("\\"):
             if joined[:1] != "\t":

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
+from sayso.reading.paths.git_files import is_git_ignored
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.commands.usage import (
     judge_additions,
@@ -33,6 +36,11 @@ from sayso.reading.shell.value import Value
 _PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PYTHON = re.compile(r"python[0-9.]*")
+_OUTPUT = frozenset(
+    """dist build out target node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage htmlcov
+    .next .nuxt .turbo .parcel-cache .gradle .dart_tool .tox .nox obj DerivedData""".split()  # noqa: SIM905 - a page else
+)
+"""Names of folders that builds and tests make."""
 _OWN_SERVER = re.compile(
     r"(?:http://)?(?:localhost|127\.0\.0\.1|\[::1\]):"
     r"(?!3306|3389|5432|5672|5984|6379|7333|8200|8500|9200|9300)[3-9]\d{3}(?:[/?][^\s{}\[\]]*)?"
@@ -256,3 +264,26 @@ def mentions(path: str, pattern: re.Pattern[str], most: int) -> bool:
         return False
     except (OSError, ValueError):
         return True
+
+
+def judge_deleting(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge `rm` by its data. Build output that git ignores can be made again: to delete it is moderate."""
+    before = len(judge.findings)
+    parsed = judge_by_data(judge, program, invocation)
+    state = invocation.state
+    if parsed.operands and all(_is_build_output(judge, one, state) for one in parsed.operands):
+        why = "deletes build output that git ignores"
+        for place, one in enumerate(judge.findings[before:], before):
+            if one.operation == "files.delete":
+                judge.findings[place] = msgspec.structs.replace(one, risk=Risk.MODERATE, why=why)
+
+
+def _is_build_output(judge: Judge, one: Argument, state: ShellState) -> bool:
+    text, workspace = one.text, judge.where.workspace
+    if text is None or one.value.wild or one.value.home or None in state.folders:
+        return False
+    places = [judge.quick.find_inside(text, folder or "") for folder in state.folders]
+    return all(
+        place is not None and place.rpartition("/")[2] in _OUTPUT and is_git_ignored(f"{place}/a", workspace)
+        for place in places
+    )

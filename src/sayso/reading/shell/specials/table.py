@@ -60,6 +60,7 @@ SPECIALS: dict[str, Special] = {
     "tar": unpacking.judge_tar,
     "environment_run": local_tools.judge_environment_run,
     "tasks": tasks.judge_tasks,
+    "deleting": local_tools.judge_deleting,
     "fetcher": local_tools.judge_fetcher,
     "npx": local_tools.judge_npx,
     "project_script": tasks.judge_project_script,

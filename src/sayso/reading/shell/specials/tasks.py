@@ -11,12 +11,12 @@ import msgspec
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.scripts import judge_script, pin_file
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.tasks import TaskLine, find_tasks
+from sayso.reading.shell.files.tasks import TASK_FILES, TaskLine, find_tasks
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.specials.local_tools import judge_npx, judge_project_code
-from sayso.reading.shell.state import join_path
+from sayso.reading.shell.state import ChangedFiles, join_path
 from sayso.reading.shell.value import Value
 
 _RUN = {"deno": {"task"}, "": {"run", "run-script", "rum", "urn"}}
@@ -80,7 +80,7 @@ def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invoca
     first, folders = invocation.arguments[0], invocation.state.folders
     if any(one is None or find_tasks("yarn", one, (first.text or "",), {}) != () for one in folders):
         judge_kind(judge, "target", first, program, invocation)
-        judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
+        judge.effect(default_effect("build.run"), invocation.start, invocation.end)
     else:
         judge_npx(judge, program, invocation)
 
@@ -113,6 +113,8 @@ def _read_tasks(
     file = next((value for name, value in chosen.items() if name in _FROM_FILE and value), None)
     if any(one is not None and one.text is None for one in (folder, file, *words)):
         return  # the data's own kinds say so
+    if sum(option.name in _FROM_FILE for option, _ in options) > 1:
+        judge.doubt(f"{runner} goes by several files", invocation.start, invocation.end)
     texts = [one.text or "" for one in words]
     names = tuple(one for one in texts if "=" not in one)
     settings = dict(one.split("=", 1) for one in texts if "=" in one)
@@ -124,6 +126,11 @@ def _read_tasks(
             found = find_tasks(
                 runner, one, names, settings, None if file is None else file.text, invocation.state.assigned
             )
+            changed = ChangedFiles([each for each in invocation.state.changes.places if each])
+            if any(changed.may_include(f"{one}/{name}") for name in TASK_FILES):
+                judge.doubt(
+                    "its tasks are changed by this line before they run", invocation.start, invocation.end
+                )
             if found is None:
                 why = f"{runner} {' '.join(names)} runs commands that cannot be read"
                 judge.doubt(why[:120], invocation.start, invocation.end)
@@ -143,8 +150,6 @@ def _ask_for(
     known = all(one.text is not None for one in given)
     behind = shlex.join(one.text or "" for one in given) if known else '"$__unknown"'
     for one in found:
-        if state.changes.may_include(one.file):
-            judge.doubt(f"{one.file.rpartition('/')[2]} is changed by this line before it runs", start, end)
         pin_file(judge, one.file, start, end)
         inside = state.begin_script((), one.folder)
         inside.bins = one.file.endswith("/package.json")
