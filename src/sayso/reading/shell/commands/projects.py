@@ -27,7 +27,7 @@ _REMOTE_WORK = lazy_pattern(
     r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^wagon:|^dependency:get|^release:|^site-deploy"
 )
 _UNREAD_RUNNERS = frozenset(
-    {"rake", "nox", "tox", "invoke", "inv", "turbo", "nx", "lerna", "gulp", "grunt", "ninja", "scons", "ant"}
+    {"rake", "nox", "tox", "invoke", "inv", "turbo", "gulp", "grunt", "ninja", "scons", "ant"}
 )
 """Runners of tasks whose own files are not read: only the phases of a build go by their names."""
 _PHASE = lazy_pattern(
