@@ -54,6 +54,10 @@ AWK_AND_SED = (
     'awk \'{ printf("x") \\\n > "out" }\' notes.txt',
     "awk '# \\\n{print > \"out\"}' notes.txt",
     "awk '{print \\\r\n > \"out\"}' notes.txt",
+    "awk '{print substr(0,\n1)>substr(\"d\",1)}' notes.txt",
+    "awk '{print $1,\n$2 > \"out\"}' notes.txt",
+    "awk '{print (1\n) > \"out\"}' notes.txt",
+    "awk '{print 1 ?\n2 : 3 > \"out\"}' notes.txt",
     "sed -n '1w out' notes.txt",
 )
 BRANCHES = (

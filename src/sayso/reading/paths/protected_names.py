@@ -283,13 +283,17 @@ _SHARED = {".github", ".vscode", ".aws"}
 """Folders of which a guarded file's next name says more."""
 
 
-def _spell_word(pattern: Pattern) -> str:
-    """Return a part of the names that everything this pattern guards says, as a regular expression."""
+def _word_of(pattern: Pattern) -> tuple[bool, str]:
+    """Return a part of the names that everything this pattern guards says, and whether it is a whole word."""
     names = [name for name in pattern.names if name != BELOW]
     name = next((one for one in names if one not in WIDE | _SHARED and one.strip("*?")), names[-1])
     literal = re.escape(max(re.split(r"[*?]", name), key=len))
-    return literal if "*" in name or name == "sayso" else rf"(?<![a-z0-9]){literal}(?![a-z0-9])"
+    return not ("*" in name or name == "sayso"), literal
 
 
-MENTION = "|".join(sorted({_spell_word(pattern) for pattern in PATTERNS}))
+_WORDS = sorted({_word_of(pattern) for pattern in PATTERNS})
+MENTION = (
+    rf"(?<![a-z0-9])(?:{'|'.join(word for whole, word in _WORDS if whole)})(?![a-z0-9])"
+    rf"|{'|'.join(word for whole, word in _WORDS if not whole)}"
+)
 """A regular expression: the path of a guarded file, in lower case, says one of these words."""

@@ -22,6 +22,9 @@ _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout"})
 _BEFORE_REGEX = frozenset("(,{}!~&|;=<>?:+-*%^[") | {"&&", "||", "!~", "~", "return", "print", "in", "", "=="}
 
 
+_WANTS_MORE = frozenset({",", "&&", "||", "?", ":"})
+
+
 def judge_awk(judge: Judge, program: str, at: Argument, invocation: Invocation) -> None:
     """Judge an awk program."""
     tokens = _tokens(program)
@@ -40,8 +43,9 @@ def judge_awk(judge: Judge, program: str, at: Argument, invocation: Invocation) 
             depth += 1
         elif text in (")", "]", "}"):
             depth, printing = depth - 1, printing and text != "}"
-        elif kind == "space":
-            printing = printing and ";" not in text and "\n" not in text
+        elif kind == "space":  # a line may end inside parentheses, and behind what wants more
+            ends = "\n" in text and depth == opened and tokens[index - 1][1] not in _WANTS_MORE
+            printing = printing and ";" not in text and not ends
         elif (printing and depth == opened and text in (">", ">>")) and not _judge_output(
             judge, tokens[index + 1 :], at, invocation
         ):
