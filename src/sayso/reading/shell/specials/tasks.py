@@ -77,7 +77,8 @@ def _runs_script(program: KnownProgram, arguments: tuple[Argument, ...]) -> bool
 
 def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge `yarn NAME` and `pnpm NAME`: a script of package.json, or the project's own tool of that name."""
-    first, folders = invocation.arguments[0], invocation.state.folders
+    first = invocation.arguments[0]
+    folders = (*invocation.state.folders, *_packages(judge.where.workspace, with_root=True))
     if any(one is None or find_tasks("yarn", one, (first.text or "",), {}) != () for one in folders):
         judge_kind(judge, "target", first, program, invocation)
         judge.effect(default_effect("build.run"), invocation.start, invocation.end)
