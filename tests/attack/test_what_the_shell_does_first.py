@@ -59,6 +59,8 @@ AWK_AND_SED = (
     "awk '{print (1\n) > \"out\"}' notes.txt",
     "awk '{print 1 ?\n2 : 3 > \"out\"}' notes.txt",
     "sed -n '1w out' notes.txt",
+    "sed 't#;w out' notes.txt",
+    "sed ':a #;w out' notes.txt",
 )
 BRANCHES = (
     "X=git; false && X=echo; $X push --force origin main",

@@ -206,6 +206,13 @@ def _continue(line: str, chance: random.Random) -> str:
     return line[:at] + chance.choice(CONTINUATIONS) + harm + line[at:]
 
 
+def _break(line: str, chance: random.Random) -> str:
+    """Put in a line end, alone or with a harmful command behind it."""
+    at = chance.randrange(len(line) + 1)
+    behind = chance.choice(("\n", "\n", " \n", "\n\t", f"\n{chance.choice(HARM)}\n"))
+    return line[:at] + behind + line[at:]
+
+
 def _quote(line: str, chance: random.Random) -> str:
     """Quote a part of the line."""
     first, last = sorted(chance.choices(range(len(line) + 1), k=2))
@@ -252,4 +259,13 @@ MAKERS: dict[Make, int] = {
     _scripted: 5,
     _redirected: 7,
 }
-MUTATIONS = {_put_in_noise: 5, _continue: 7, _quote: 3, _leave_out: 3, _swap: 2, _wrap: 4, _respell: 7}
+MUTATIONS = {
+    _put_in_noise: 5,
+    _continue: 7,
+    _break: 4,
+    _quote: 3,
+    _leave_out: 3,
+    _swap: 2,
+    _wrap: 4,
+    _respell: 7,
+}

@@ -35,7 +35,7 @@ _COMMAND = lazy_pattern(
     rf"""[ \t\n;{{}}]*+(?:\Z|\#[^\n]*+|
         {_address("first")}(?:[ \t]*+,{_address("last")})?+[ \t!]*+
         (?:[{{}}=dDgGhHnNpPxFz]|
-            (?:[qQlL][ \t0-9]*+|[:btT][ \t]*+[\w.-]*+|[aic](?:[^\\\n]|\\.?)*+
+            (?:[qQlL][ \t0-9]*+|[:btT][ \t]*+[\w.-]*+(?![ \t]*\#)|[aic](?:[^\\\n]|\\.?)*+
             |y(?P<y>[^\n\\]){_delimited("y") * 2}
             |s(?P<s>[^\n\\]){_delimited("s") * 2}(?P<flags>[gpiImM0-9e]*+)(?:w(?P<output>[^\n]*+))?+
             |(?P<command>[rRwW])(?=[^\n]*\S)(?P<file>[^\n]*+)|(?P<run>e)[^\n]*+
