@@ -119,6 +119,25 @@ FOLDERS = (
     "git -C ../other commit -m x",
 )
 
+TILDES = (
+    'for x in ~/.bashrc; do cp notes.txt "$x"; done',
+    'for x in ~/.bashrc ~/.profile; do touch "$x"; done',
+    'f() { echo x >> "$1"; }; f ~/.profile',
+    'f() { echo x >> "$@"; }; f ~/.profile',
+    "bash -c 'touch $1' _ ~/.config/autostart/x.desktop",
+    "sh take.sh ~/.profile",
+    "echo ~/.bashrc | xargs touch",
+    "echo ~root/.bashrc | xargs touch",
+    'for d in ~/other; do cd "$d" && make; done',
+    'for d in ~; do cd "$d/other" && make; done',
+    'for x in ~root/.bashrc; do cat "$x"; done',
+    'x=~root/.bashrc; cat "$x"',
+    'export X=~/.bashrc; touch "$X"',
+    "x=:~/.bashrc; touch $x",
+    "cd ~/other && make",
+    "cd && make",
+)
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
@@ -129,6 +148,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         (home / "work" / name).write_text(text)
     for name in ("Makefile", "run.sh"):
         (home / "other" / name).write_text("all:\n\techo hi\n")
+    (home / "work/take.sh").write_text('touch "$1"\n')
     (home / "work/link").symlink_to(home / "other")
     return Reader(home / "work", home)
 
@@ -138,7 +158,7 @@ def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> No
     assert reader.risk(line) is not Risk.LOW
 
 
-@each_row("line", (*BRANCHES, *FOLDERS))
+@each_row("line", (*BRANCHES, *FOLDERS, *TILDES))
 def test_what_may_have_been_set_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
     assert reader.risk(line) is Risk.HIGH
 

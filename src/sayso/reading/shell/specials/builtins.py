@@ -60,13 +60,13 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         state.folders = (None,)
         judge.doubt(untold, start, end)
         return
-    value = parsed.operands[0].value if parsed.operands else Value("~", home=True)
+    value = parsed.operands[0].value if parsed.operands else Value(judge.where.home or None)
     known = len(before) == 1
     if value.text == "-" and state.previous is not None and known and "OLDPWD" not in state.variables:
         state.folders, state.previous = state.previous, before
     else:
         pairs = [(one, folder) for one in value.choices or (value,) for folder in before]
-        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, judge, state))
+        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, state))
         state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
         state.previous = before if program.name == "cd" and known and None not in before else None
         if state.folders == (None,):
@@ -77,20 +77,11 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     judge.effect(default_effect("shell.inspect"), start, end)
 
 
-def _folders_after(
-    value: Value, folder: str | None, judge: Judge, state: ShellState
-) -> tuple[str | None, ...]:
+def _folders_after(value: Value, folder: str | None, state: ShellState) -> tuple[str | None, ...]:
     """The folders that it may lead to: shells take `link/..` back to where the link stands, unless told."""
     text = value.text
-    if (
-        text is None
-        or value.wild
-        or text == "-"
-        or (value.home and not text.startswith(("~/", "~")[: 1 + (text == "~")]))
-    ):
+    if text is None or value.wild or value.home or text == "-":
         return (None,)
-    if value.home:
-        text = judge.where.home + text[1:]
     if not text.startswith("/") and (folder is None or (state.linked and ".." in text)):
         return (None,)
     try:
@@ -131,7 +122,7 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
             sets = f"sets {name[:40]}, which programs go by"
             _mistrust(judge, state, f"it {sets}", one, f"command {sets}")
         elif equals:
-            known = one.text is not None and not one.value.wild
+            known = one.text is not None and not one.value.wild and "~" not in value
             state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
