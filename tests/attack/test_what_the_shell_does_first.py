@@ -138,13 +138,22 @@ TILDES = (
     "cd && make",
 )
 
+TAKEN_FROM_INPUT = (
+    "xargs -a list cat",
+    "xargs -a list wc -l",
+    "xargs --arg-file=list git diff",
+    "xargs --arg-file list -I{} sort {}",
+    "echo a,-delete | xargs -d, find",
+    "ls | xargs -d x find",
+)
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     for name in ("work/.git", "work/src", "other"):
         (home / name).mkdir(parents=True)
-    for name, text in {"notes.txt": "notes", ".env": "KEY=1", "Makefile": "all:\n\techo hi\n"}.items():
+    for name, text in {"notes.txt": "notes", "list": "src", ".env": "KEY=1", "Makefile": "all:\n\techo hi\n"}.items():
         (home / "work" / name).write_text(text)
     for name in ("Makefile", "run.sh"):
         (home / "other" / name).write_text("all:\n\techo hi\n")
@@ -158,7 +167,7 @@ def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> No
     assert reader.risk(line) is not Risk.LOW
 
 
-@each_row("line", (*BRANCHES, *FOLDERS, *TILDES))
+@each_row("line", (*BRANCHES, *FOLDERS, *TILDES, *TAKEN_FROM_INPUT))
 def test_what_may_have_been_set_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
     assert reader.risk(line) is Risk.HIGH
 
