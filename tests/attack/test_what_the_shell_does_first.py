@@ -147,6 +147,25 @@ TAKEN_FROM_INPUT = (
     "ls | xargs -d x find",
 )
 
+NAMES_READ = (
+    "g=echo; mapfile -t g <<< git; $g push --force",
+    "g=echo; readarray -t g <<< git; $g push --force",
+    "a=echo; read -s a <<< git; $a push --force",
+    "a=echo; read -r -s a <<< git; $a push --force",
+    "a=echo; read -O a <<< git; $a push --force",
+    "a=echo; read -C a <<< git; $a push --force",
+    "a=echo; read -p a <<< git; $a push --force",
+    "a=echo; read -A a <<< git; $a push --force",
+    "a=echo; read -ra a <<< git; $a push --force",
+    "a=echo; read -raa <<< git; $a push --force",
+    "a=echo; read -k a <<< git; $a push --force",
+    "a=echo; read -sn 1 a <<< g; $a push --force",
+    "a=echo; read -d a <<< git; $a push --force",
+    "REPLY=echo; read <<< git; $REPLY push --force",
+    "MAPFILE=echo; mapfile <<< git; $MAPFILE push --force",
+    'a=.env; ls | while read -p a b; do cat "$a"; done',
+)
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
@@ -167,7 +186,7 @@ def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> No
     assert reader.risk(line) is not Risk.LOW
 
 
-@each_row("line", (*BRANCHES, *FOLDERS, *TILDES, *TAKEN_FROM_INPUT))
+@each_row("line", (*BRANCHES, *FOLDERS, *TILDES, *TAKEN_FROM_INPUT, *NAMES_READ))
 def test_what_may_have_been_set_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
     assert reader.risk(line) is Risk.HIGH
 

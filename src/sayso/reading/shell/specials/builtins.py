@@ -129,46 +129,39 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
 
 _SETS_VARIABLE = lazy_pattern(r"%[-+ #0-9.*hljztL]*n")
 """`%n` sets the variable that an argument names."""
-_JOINED_VALUES = "adinNptuOscC"
-"""Letters of `read`, `mapfile` and their kind after which the rest of a word, or the next one, is a value."""
+_VALUED = {"read": "dikNnptu", "mapfile": "CcOdnsu", "readarray": "CcOdnsu", "getopts": ""}
+"""Letters of options behind which a word may be a value. In another shell it may be a name all the same."""
+_UNASKED = ("REPLY", "MAPFILE", "reply", "OPTARG", "OPTIND")
+"""Variables that these set where they are given no name."""
 
 
 def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`unset`, `read`, `mapfile`: variables whose value is not known after it."""
-    names: list[tuple[str, Argument]] = []
-    waits = ""
+    valued, state, waits = _VALUED.get(program.name, ""), invocation.state, False
+    for name in _UNASKED if program.name in _VALUED else ():
+        state.forget(name)
     for one in invocation.arguments:
-        text = one.text
+        text, is_value, waits = one.text, waits, False
         if text is None:
             later = "command changed a variable that is not known"
-            _mistrust(judge, invocation.state, "which variable it changes is not known", invocation, later)
+            _mistrust(judge, state, "which variable it changes is not known", invocation, later)
             continue
         if "[" in text:
             judge.doubt("a name in it is computed", one.start, one.end)
-        if waits:
-            names += [(text, one)] if waits == "a" else []
-            waits = ""
-        elif text[:1] == "-" and program.name != "unset":
-            waits = _read_letters(judge, text, one, names)
-        elif text[:1] != "-":
-            names.append((text, one))
-    for text, one in names:
-        _forget_name(judge, text, one, invocation)
+        if text[:1] == "-":
+            waits = text[-1] in valued
+            if "C" in valued and "C" in text:
+                judge.doubt("it runs a command for each line", one.start, one.end)
+            joined = text.partition("a")[2] if program.name == "read" else ""
+            if joined.isidentifier():
+                _forget_name(judge, joined, one, invocation, sure=False)
+        elif not is_value or text.isidentifier():
+            _forget_name(judge, text, one, invocation, sure=not is_value)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def _read_letters(judge: Judge, text: str, one: Argument, names: list[tuple[str, Argument]]) -> str:
-    """The letter of this option word whose value is the next word, if any."""
-    place = next((place for place, letter in enumerate(text[1:], 1) if letter in _JOINED_VALUES), len(text))
-    letter, joined = text[place : place + 1], text[place + 1 :]
-    if letter == "C":
-        judge.doubt("it runs a command for each line", one.start, one.end)
-    if letter == "a" and joined:
-        names.append((joined, one))
-    return "" if joined else letter
-
-
-def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation) -> None:
+def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation, *, sure: bool) -> None:
+    """Take the variable of this name for one of which nothing is known but, if it is `sure`, the input."""
     state = invocation.state
     if not text.isidentifier():
         judge.doubt("a name in it is computed", one.start, one.end)
@@ -177,7 +170,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         _mistrust(judge, state, f"it changes {text}, which programs go by", one, f"command changed {text}")
     state.functions.pop(text, None)
     state.forget(text)
-    if state.input is not None and (state.input.vetted or state.input.source):
+    if sure and state.input is not None and (state.input.vetted or state.input.source):
         state.assign(text, state.input)
 
 
