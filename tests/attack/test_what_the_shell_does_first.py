@@ -166,6 +166,37 @@ NAMES_READ = (
     'a=.env; ls | while read -p a b; do cat "$a"; done',
 )
 
+COMPUTED_BY_ZSH = (
+    "echo $path['$(touch planted)']",
+    "echo $x['$(touch planted)']",
+    'echo "$x[\\$(touch planted)]"',
+    'echo "$+x[\\$(touch planted)]"',
+    "echo $HOME[$(touch planted)]",
+    "echo $x[$y]",
+    "echo $x[1]['$(touch planted)']",
+    "echo $#x['$(touch planted)']",
+    "echo $+x['$(touch planted)']",
+    "echo $1['$(touch planted)']",
+    "echo ${y:-$x['$(touch planted)']}",
+    "cat <<E\n$x['$(touch planted)']\nE",
+    "cat <<E\n$x[\\$(touch planted)]\nE",
+    "[[ -n $x['$(touch planted)'] ]]",
+    "case $x['$(touch planted)'] in a) ls;; esac",
+    "for i in $x['$(touch planted)']; do ls; done",
+    "cat < $x['$(touch planted)']",
+    "y=$x['$(touch planted)']",
+    "printf '%d' 'path[$(touch planted)]'",
+    "printf '%s %d' a 'path[$(touch planted)]'",
+    "printf -- '%5.2lf' 'path[$(touch planted)]'",
+    "printf '%*s' 'path[$(touch planted)]' a",
+    "printf '%2$d' a 'path[$(touch planted)]'",
+    "printf '%%%x' \"$y\"",
+    "printf '%d' y",
+    *(f"{one} 'path[$(touch planted)]'" for one in ("exit", "return", "shift", "break", "continue", "logout")),
+    'exit "$y"',
+    "shift path",
+)
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
@@ -181,7 +212,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(home / "work", home)
 
 
-@each_row("line", (*JOINED, *APART, *AWK_AND_SED, *TESTS))
+@each_row("line", (*JOINED, *APART, *AWK_AND_SED, *TESTS, *COMPUTED_BY_ZSH))
 def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> None:
     assert reader.risk(line) is not Risk.LOW
 

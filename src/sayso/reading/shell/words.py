@@ -36,6 +36,7 @@ from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _AT_HOME = lazy_pattern(r"~(?=/|\Z)")
+_SUBSCRIPT = lazy_pattern(r"\$[#+^=~]*(?:\w+|[*@?$!-])(?:\[[\w,.^!*@:-]*\])*\[(?![\w,.^!*@:-]*\])")
 _EXTENDED = lazy_pattern(r"[?*+@!]\(")
 _RISKY_VARIABLES = frozenset({"IFS", "BASH_ENV", "PS4", "PROMPT_COMMAND"})
 _PLAIN_PRINTERS = frozenset({"arch", "date", "hostname", "id", "nproc", "uname", "whoami"})
@@ -53,6 +54,8 @@ def value_of_word(word: Word, state: ShellState, chosen: Mapping[str, Value] = N
     """The value of this word here; several, where a variable in it may have several."""
     if word.value is not None:
         return Value(word.value)
+    if state.may_be_zsh and "[" in word.text and _SUBSCRIPT.search(word.text) is not None:
+        return Value(None, odd="zsh computes a name's subscript, which can run commands")
     for part in word.parts:
         if isinstance(part, Variable) and part.name not in chosen:
             several = state.variables.get(part.name)

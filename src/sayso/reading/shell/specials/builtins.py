@@ -246,22 +246,47 @@ def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -
         judge.run(inner, state, inner[0].start, end, invocation.body, without_functions=True)
 
 
-def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`shift`: the positional parameters are others after it."""
-    invocation.state.bind(None)
+_NUMBER = lazy_pattern(r"[-+]?(?:0[xX][\da-fA-F]+|\d*\.?\d*(?:[eE][-+]?\d+)?)|[\"'].?|--")
+_CONVERSION = lazy_pattern(r"(?s)%[-+ #0'\d.]*[hljztL]*(.)")
+
+
+def _is_number(one: Argument) -> bool:
+    """Return whether zsh has nothing to compute here: a name, and its value, may run commands."""
+    return all(
+        each.prefix in ("0", "1") if each.text is None else _NUMBER.fullmatch(each.text)
+        for each in one.value.choices or (one.value,)
+    )
+
+
+def judge_counted(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`exit N`, `break N`, `shift N`: a number; after `shift` the positional parameters are others."""
+    if not all(map(_is_number, invocation.arguments)):
+        judge.doubt("its number is computed, which can run commands", invocation.start, invocation.end)
+    if program.name == "shift":
+        invocation.state.bind(None)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printf`: prints; with -v it sets a variable."""
     words, state = invocation.arguments, invocation.state
-    form = next((one for one in words[:2] if one.text != "--"), None)
+    place, form = next(((at, one) for at, one in enumerate(words[:2]) if one.text != "--"), (0, None))
     if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
         _mistrust(judge, state, "printf sets a variable", words[0], "printf set a variable")
     elif form is not None and (form.text is None or _SETS_VARIABLE.search(form.text.replace("%%", ""))):
         _mistrust(judge, state, "printf may set a variable", form, "printf may have set a variable")
+    elif form is not None and not all(map(_is_number, _computed(form.text or "", words[place + 1 :]))):
+        judge.doubt("a number in it is computed, which can run commands", form.start, form.end)
     else:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _computed(form: str, words: tuple[Argument, ...]) -> list[Argument]:
+    """Return the words that this form prints as numbers; in doubt, all of them."""
+    letters = "".join(_CONVERSION.findall(form.replace("%%", "")))
+    if letters and not letters.isalpha():
+        return list(words)
+    return [one for at, one in enumerate(words) if letters and letters[at % len(letters)] not in "sbqc"]
 
 
 def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
