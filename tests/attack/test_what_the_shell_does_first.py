@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sayso.core.model import Risk
+from sayso.reading.paths.budget import MAX_LOOKS, share_budget
 from sayso.reading.shell.judge import MAX_STEPS
+from sayso.reading.shell.read import read_line
 from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
@@ -192,7 +196,10 @@ COMPUTED_BY_ZSH = (
     "printf '%2$d' a 'path[$(touch planted)]'",
     "printf '%%%x' \"$y\"",
     "printf '%d' y",
-    *(f"{one} 'path[$(touch planted)]'" for one in ("exit", "return", "shift", "break", "continue", "logout")),
+    *(
+        f"{one} 'path[$(touch planted)]'"
+        for one in ("exit", "return", "shift", "break", "continue", "logout")
+    ),
     'exit "$y"',
     "shift path",
 )
@@ -203,7 +210,12 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     for name in ("work/.git", "work/src", "other"):
         (home / name).mkdir(parents=True)
-    for name, text in {"notes.txt": "notes", "list": "src", ".env": "KEY=1", "Makefile": "all:\n\techo hi\n"}.items():
+    for name, text in {
+        "notes.txt": "notes",
+        "list": "src",
+        ".env": "KEY=1",
+        "Makefile": "all:\n\techo hi\n",
+    }.items():
         (home / "work" / name).write_text(text)
     for name in ("Makefile", "run.sh"):
         (home / "other" / name).write_text("all:\n\techo hi\n")
@@ -269,3 +281,18 @@ def test_what_is_too_much_is_high_and_costs_no_more_than_the_budget(
     read = reader.read(line)
     assert read.risk is Risk.HIGH
     assert len(read.commands) <= MAX_STEPS
+
+
+@pytest.mark.parametrize("start", ["cat", "cp", "grep x", "wc -l"])
+def test_names_that_patterns_fit_cost_no_more_looks_than_a_call_has(tmp_path: Path, start: str) -> None:
+    reader = Reader(tmp_path.resolve() / "work", tmp_path.resolve())
+    for folder in (tmp_path / "work/many" / str(one) for one in range(10)):
+        folder.mkdir(parents=True)
+        for name in range(200):
+            (folder / str(name)).touch()
+    end = " src" if start == "cp" else ""
+    assert reader.risk(f"{start} many/*/*{end}") is not Risk.HIGH
+    with share_budget() as looks:
+        line = f"{start} {'many/*/* ' * 20}{end}"
+        assert read_line(line, reader.where, reader.policy, reader.policy.programs).risk is Risk.HIGH
+    assert MAX_LOOKS <= looks.made < 2 * MAX_LOOKS

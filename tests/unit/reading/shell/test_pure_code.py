@@ -68,7 +68,35 @@ def test_each_listed_module_is_of_the_standard_library() -> None:
     assert all(name.partition(".")[0] in sys.stdlib_module_names for name in PYTHON_MODULES)
 
 
-@pytest.mark.parametrize("operator", "!== != === == ** * ?? ? ?. && || >= > <= < => ... . + - , ; : !".split())
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "!==",
+        "!=",
+        "===",
+        "==",
+        "**",
+        "*",
+        "??",
+        "?",
+        "?.",
+        "&&",
+        "||",
+        ">=",
+        ">",
+        "<=",
+        "<",
+        "=>",
+        "...",
+        ".",
+        "+",
+        "-",
+        ",",
+        ";",
+        ":",
+        "!",
+    ],
+)
 def test_a_long_row_of_operators_is_read_once_and_no_more(operator: str) -> None:
     for row in (operator, f"a{operator}", f"1 {operator} "):
         assert not node_only_computes(f"{row * 300}#")
