@@ -77,16 +77,6 @@ def test_no_key_hides_behind_a_backslash_from_who_reads_the_configuration(work: 
     assert read("git status", work).risk is Risk.HIGH
 
 
-@pytest.mark.parametrize(
-    ("line", "word"), [("xargs -a list cat", ".env"), ("xargs -a list find .", "-delete")]
-)
-def test_no_word_hides_behind_what_is_read_of_a_list(work: Path, line: str, word: str) -> None:
-    (work / "list").write_text("notes.txt")
-    assert read(line, work).risk is Risk.LOW
-    (work / "list").write_text(f"notes.txt{' ' * 10_000}{word}")
-    assert read(line, work).risk is Risk.HIGH
-
-
 def test_no_code_hides_behind_what_is_read_of_the_settings_of_a_linter(work: Path) -> None:
     (work / "mypy.ini").write_text("[mypy]\n")
     assert read("mypy src", work).risk is Risk.LOW

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sayso.core.model import Risk
+from sayso.reading.paths.budget import MAX_LOOKS, share_budget
 from sayso.reading.shell.judge import MAX_STEPS
+from sayso.reading.shell.read import read_line
 from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
@@ -125,26 +129,113 @@ FOLDERS = (
     "git -C ../other commit -m x",
 )
 
+TILDES = (
+    'for x in ~/.bashrc; do cp notes.txt "$x"; done',
+    'for x in ~/.bashrc ~/.profile; do touch "$x"; done',
+    'f() { echo x >> "$1"; }; f ~/.profile',
+    'f() { echo x >> "$@"; }; f ~/.profile',
+    "bash -c 'touch $1' _ ~/.config/autostart/x.desktop",
+    "sh take.sh ~/.profile",
+    "echo ~/.bashrc | xargs touch",
+    "echo ~root/.bashrc | xargs touch",
+    'for d in ~/other; do cd "$d" && make; done',
+    'for d in ~; do cd "$d/other" && make; done',
+    'for x in ~root/.bashrc; do cat "$x"; done',
+    'x=~root/.bashrc; cat "$x"',
+    'export X=~/.bashrc; touch "$X"',
+    "x=:~/.bashrc; touch $x",
+    "cd ~/other && make",
+    "cd && make",
+)
+
+TAKEN_FROM_INPUT = (
+    "xargs -a list cat",
+    "xargs -a list wc -l",
+    "xargs --arg-file=list git diff",
+    "xargs --arg-file list -I{} sort {}",
+    "echo a,-delete | xargs -d, find",
+    "ls | xargs -d x find",
+)
+
+NAMES_READ = (
+    "g=echo; mapfile -t g <<< git; $g push --force",
+    "g=echo; readarray -t g <<< git; $g push --force",
+    "a=echo; read -s a <<< git; $a push --force",
+    "a=echo; read -r -s a <<< git; $a push --force",
+    "a=echo; read -O a <<< git; $a push --force",
+    "a=echo; read -C a <<< git; $a push --force",
+    "a=echo; read -p a <<< git; $a push --force",
+    "a=echo; read -A a <<< git; $a push --force",
+    "a=echo; read -ra a <<< git; $a push --force",
+    "a=echo; read -raa <<< git; $a push --force",
+    "a=echo; read -k a <<< git; $a push --force",
+    "a=echo; read -sn 1 a <<< g; $a push --force",
+    "a=echo; read -d a <<< git; $a push --force",
+    "REPLY=echo; read <<< git; $REPLY push --force",
+    "MAPFILE=echo; mapfile <<< git; $MAPFILE push --force",
+    'a=.env; ls | while read -p a b; do cat "$a"; done',
+)
+
+COMPUTED_BY_ZSH = (
+    "echo $path['$(touch planted)']",
+    "echo $x['$(touch planted)']",
+    'echo "$x[\\$(touch planted)]"',
+    'echo "$+x[\\$(touch planted)]"',
+    "echo $HOME[$(touch planted)]",
+    "echo $x[$y]",
+    "echo $x[1]['$(touch planted)']",
+    "echo $#x['$(touch planted)']",
+    "echo $+x['$(touch planted)']",
+    "echo $1['$(touch planted)']",
+    "echo ${y:-$x['$(touch planted)']}",
+    "cat <<E\n$x['$(touch planted)']\nE",
+    "cat <<E\n$x[\\$(touch planted)]\nE",
+    "[[ -n $x['$(touch planted)'] ]]",
+    "case $x['$(touch planted)'] in a) ls;; esac",
+    "for i in $x['$(touch planted)']; do ls; done",
+    "cat < $x['$(touch planted)']",
+    "y=$x['$(touch planted)']",
+    "printf '%d' 'path[$(touch planted)]'",
+    "printf '%s %d' a 'path[$(touch planted)]'",
+    "printf -- '%5.2lf' 'path[$(touch planted)]'",
+    "printf '%*s' 'path[$(touch planted)]' a",
+    "printf '%2$d' a 'path[$(touch planted)]'",
+    "printf '%%%x' \"$y\"",
+    "printf '%d' y",
+    *(
+        f"{one} 'path[$(touch planted)]'"
+        for one in ("exit", "return", "shift", "break", "continue", "logout")
+    ),
+    'exit "$y"',
+    "shift path",
+)
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     for name in ("work/.git", "work/src", "other"):
         (home / name).mkdir(parents=True)
-    for name, text in {"notes.txt": "notes", ".env": "KEY=1", "Makefile": "all:\n\techo hi\n"}.items():
+    for name, text in {
+        "notes.txt": "notes",
+        "list": "src",
+        ".env": "KEY=1",
+        "Makefile": "all:\n\techo hi\n",
+    }.items():
         (home / "work" / name).write_text(text)
     for name in ("Makefile", "run.sh"):
         (home / "other" / name).write_text("all:\n\techo hi\n")
+    (home / "work/take.sh").write_text('touch "$1"\n')
     (home / "work/link").symlink_to(home / "other")
     return Reader(home / "work", home)
 
 
-@each_row("line", (*JOINED, *APART, *AWK_AND_SED, *TESTS))
+@each_row("line", (*JOINED, *APART, *AWK_AND_SED, *TESTS, *COMPUTED_BY_ZSH))
 def test_what_a_shell_runs_or_writes_is_not_low(reader: Reader, line: str) -> None:
     assert reader.risk(line) is not Risk.LOW
 
 
-@each_row("line", (*BRANCHES, *FOLDERS))
+@each_row("line", (*BRANCHES, *FOLDERS, *TILDES, *TAKEN_FROM_INPUT, *NAMES_READ))
 def test_what_may_have_been_set_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
     assert reader.risk(line) is Risk.HIGH
 
@@ -196,3 +287,18 @@ def test_what_is_too_much_is_high_and_costs_no_more_than_the_budget(
     read = reader.read(line)
     assert read.risk is Risk.HIGH
     assert len(read.commands) <= MAX_STEPS
+
+
+@pytest.mark.parametrize("start", ["cat", "cp", "grep x", "wc -l"])
+def test_names_that_patterns_fit_cost_no_more_looks_than_a_call_has(tmp_path: Path, start: str) -> None:
+    reader = Reader(tmp_path.resolve() / "work", tmp_path.resolve())
+    for folder in (tmp_path / "work/many" / str(one) for one in range(10)):
+        folder.mkdir(parents=True)
+        for name in range(200):
+            (folder / str(name)).touch()
+    end = " src" if start == "cp" else ""
+    assert reader.risk(f"{start} many/*/*{end}") is not Risk.HIGH
+    with share_budget() as looks:
+        line = f"{start} {'many/*/* ' * 20}{end}"
+        assert read_line(line, reader.where, reader.policy, reader.policy.programs).risk is Risk.HIGH
+    assert MAX_LOOKS <= looks.made < 2 * MAX_LOOKS

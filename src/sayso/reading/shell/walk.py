@@ -200,9 +200,9 @@ def _printed_by(command: Command, state: ShellState) -> Value:
     words = command.words if isinstance(command, Simple) and not command.redirections else ()
     if not words or words[0].value != "echo" or "echo" in state.functions:
         return Value(None)
-    texts = [value_of_word(word, state).text for word in words[1:]]
-    known = [one for one in texts if one is not None]
-    return Value(" ".join(known) if len(known) == len(texts) else None)
+    values = [value_of_word(word, state) for word in words[1:]]
+    known = [one.text for one in values if one.text is not None and not one.home]
+    return Value(" ".join(known) if len(known) == len(values) else None)
 
 
 # Words

@@ -35,6 +35,8 @@ from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.value import MAX_CHOICES, MAX_TEXT, Value
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+_AT_HOME = lazy_pattern(r"~(?=/|\Z)")
+_SUBSCRIPT = lazy_pattern(r"\$[#+^=~]*(?:\w+|[*@?$!-])(?:\[[\w,.^!*@:-]*\])*\[(?![\w,.^!*@:-]*\])")
 _EXTENDED = lazy_pattern(r"[?*+@!]\(")
 _RISKY_VARIABLES = frozenset({"IFS", "BASH_ENV", "PS4", "PROMPT_COMMAND"})
 _PLAIN_PRINTERS = frozenset({"arch", "date", "hostname", "id", "nproc", "uname", "whoami"})
@@ -52,6 +54,8 @@ def value_of_word(word: Word, state: ShellState, chosen: Mapping[str, Value] = N
     """The value of this word here; several, where a variable in it may have several."""
     if word.value is not None:
         return Value(word.value)
+    if state.may_be_zsh and "[" in word.text and _SUBSCRIPT.search(word.text) is not None:
+        return Value(None, odd="zsh computes a name's subscript, which can run commands")
     for part in word.parts:
         if isinstance(part, Variable) and part.name not in chosen:
             several = state.variables.get(part.name)
@@ -83,11 +87,12 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
     wild = vetted = unknown = home = False
     for index, part in enumerate(word.parts):
         if isinstance(part, Literal):
-            known.append(part.text)
+            at_home = not (part.quoted or index) and state.home and _AT_HOME.match(part.text)
+            known.append(state.home + part.text[1:] if at_home else part.text)
             if part.quoted:
                 continue
             if index == 0 and part.text[:1] == "~":
-                home = True
+                home = not at_home
             elif part.text[:1] == "~" and not "".join(known[:-1]):
                 return Value(None)  # zsh takes it for the beginning
             if _EXTENDED.search(part.text):
@@ -97,7 +102,7 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
             value = chosen.get(part.name) or _read_variable(part, state)
             if value.odd is not None:
                 return value
-            if value.text is None:
+            if value.text is None or value.home:
                 unknown, vetted = True, (vetted or not unknown) and value.vetted
                 prefix = "".join(known) + value.prefix if prefix is None else prefix
             else:

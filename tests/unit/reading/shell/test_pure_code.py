@@ -32,6 +32,7 @@ LARGE = (
     "/a", "'", "/[", "`$", "1_", "if 1:\n ", "a[", "(a:=(b:=", "print(1)\n", "console.log(1);", "\\",
     "{a:", "**", "9**",
 )  # fmt: skip
+OPERATORS = "!== != === == ** * ?? ? ?. && || >= > <= < => ... . + - , ; : !"
 
 
 @pytest.mark.parametrize(("language", "text", "expected"), ROWS)
@@ -66,3 +67,9 @@ def test_the_modules_of_a_text_are_those_it_names_and_those_python_imports_unask
 
 def test_each_listed_module_is_of_the_standard_library() -> None:
     assert all(name.partition(".")[0] in sys.stdlib_module_names for name in PYTHON_MODULES)
+
+
+@pytest.mark.parametrize("operator", OPERATORS.split())
+def test_a_long_row_of_operators_is_read_once_and_no_more(operator: str) -> None:
+    for row in (operator, f"a{operator}", f"1 {operator} "):
+        assert not node_only_computes(f"{row * 300}#")

@@ -99,10 +99,8 @@ def judge_assignments(
     elif value.odd is not None or any(each.odd for each in inner):
         judge.doubt(value.odd or "an assignment is not understood", start, end)
     elif not command.words:
-        if value.home and value.text is not None:  # an assignment expands its tilde, quotes or not later
-            known = value.text == "~" or value.text.startswith("~/")
-            value = Value(judge.where.home + value.text[1:]) if known else Value(None)
-        state.assign(name, value)
+        beyond = value.home or ":~" in (value.text or "")  # a tilde behind a colon is expanded as well
+        state.assign(name, Value(None) if beyond else value)
         judge.effect(default_effect("shell.inspect"), start, end)
     elif name not in named_set("harmless_variables") and command.words[0].value not in named_set(
         "plain_programs"

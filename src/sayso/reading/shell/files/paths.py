@@ -14,7 +14,7 @@ import msgspec
 
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import follow_links, is_folder, list_folder
+from sayso.reading.paths.budget import follow_links, is_folder, list_folder, may_look
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import expand_home
 from sayso.reading.secrets_below import leads_to_secret
@@ -31,6 +31,7 @@ HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
 _MAX_ENTRIES = 2_000
 _MAX_NAMES = 200
 _MAX_DEEPER = 20_000
+_COST_OF_LINK = 10
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 
 
@@ -187,13 +188,15 @@ def _finds_secret(folder: str, pattern: str, *, opens: bool) -> bool:
         except OSError:
             continue
         seen += 1 + len(entries)
-        if seen > most:
+        if seen > most or not may_look(1 + len(entries)):
             return True
         for entry in entries:
             if entry.name[0] == "." != wanted[:1] or not fnmatch.fnmatchcase(entry.name, wanted):
                 continue  # a shell does not take a wildcard for the dot
-            linked = last and opens and entry.is_symlink() and leads_to_secret(entry.path)
-            if linked or (last and is_secret(entry.path)):
+            linked = last and opens and entry.is_symlink()
+            if (linked and (not may_look(_COST_OF_LINK) or leads_to_secret(entry.path))) or (
+                last and is_secret(entry.path)
+            ):
                 return True
             if not last and _is_folder(entry, through_links=wanted != "**"):
                 waiting.append((entry.path, place + (wanted != "**")))

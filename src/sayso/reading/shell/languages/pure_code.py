@@ -159,4 +159,4 @@ def _node_text() -> re.Pattern[str]:
         r"(?:(?<=[(,?:+>\[.])|^)\[|(?<=[(,?:+>] )\[",  # an array, never a member
         r"\s",
     )
-    return re.compile(f"(?:{'|'.join(tokens)})*", re.ASCII)
+    return re.compile(f"(?:{'|'.join(tokens)})*+", re.ASCII)  # a token is never taken apart again

@@ -60,13 +60,13 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         state.folders = (None,)
         judge.doubt(untold, start, end)
         return
-    value = parsed.operands[0].value if parsed.operands else Value("~", home=True)
+    value = parsed.operands[0].value if parsed.operands else Value(judge.where.home or None)
     known = len(before) == 1
     if value.text == "-" and state.previous is not None and known and "OLDPWD" not in state.variables:
         state.folders, state.previous = state.previous, before
     else:
         pairs = [(one, folder) for one in value.choices or (value,) for folder in before]
-        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, judge, state))
+        every = dict.fromkeys(after for pair in pairs for after in _folders_after(*pair, state))
         state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
         state.previous = before if program.name == "cd" and known and None not in before else None
         if state.folders == (None,):
@@ -77,20 +77,11 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     judge.effect(default_effect("shell.inspect"), start, end)
 
 
-def _folders_after(
-    value: Value, folder: str | None, judge: Judge, state: ShellState
-) -> tuple[str | None, ...]:
+def _folders_after(value: Value, folder: str | None, state: ShellState) -> tuple[str | None, ...]:
     """The folders that it may lead to: shells take `link/..` back to where the link stands, unless told."""
     text = value.text
-    if (
-        text is None
-        or value.wild
-        or text == "-"
-        or (value.home and not text.startswith(("~/", "~")[: 1 + (text == "~")]))
-    ):
+    if text is None or value.wild or value.home or text == "-":
         return (None,)
-    if value.home:
-        text = judge.where.home + text[1:]
     if not text.startswith("/") and (folder is None or (state.linked and ".." in text)):
         return (None,)
     try:
@@ -131,53 +122,46 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
             sets = f"sets {name[:40]}, which programs go by"
             _mistrust(judge, state, f"it {sets}", one, f"command {sets}")
         elif equals:
-            known = one.text is not None and not one.value.wild
+            known = one.text is not None and not one.value.wild and "~" not in value
             state.assign(name, Value(value) if known else Value(None, vetted=one.value.vetted))
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
 _SETS_VARIABLE = lazy_pattern(r"%[-+ #0-9.*hljztL]*n")
 """`%n` sets the variable that an argument names."""
-_JOINED_VALUES = "adinNptuOscC"
-"""Letters of `read`, `mapfile` and their kind after which the rest of a word, or the next one, is a value."""
+_VALUED = {"read": "dikNnptu", "mapfile": "CcOdnsu", "readarray": "CcOdnsu", "getopts": ""}
+"""Letters of options behind which a word may be a value. In another shell it may be a name all the same."""
+_UNASKED = ("REPLY", "MAPFILE", "reply", "OPTARG", "OPTIND")
+"""Variables that these set where they are given no name."""
 
 
 def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`unset`, `read`, `mapfile`: variables whose value is not known after it."""
-    names: list[tuple[str, Argument]] = []
-    waits = ""
+    valued, state, waits = _VALUED.get(program.name, ""), invocation.state, False
+    for name in _UNASKED if program.name in _VALUED else ():
+        state.forget(name)
     for one in invocation.arguments:
-        text = one.text
+        text, is_value, waits = one.text, waits, False
         if text is None:
             later = "command changed a variable that is not known"
-            _mistrust(judge, invocation.state, "which variable it changes is not known", invocation, later)
+            _mistrust(judge, state, "which variable it changes is not known", invocation, later)
             continue
         if "[" in text:
             judge.doubt("a name in it is computed", one.start, one.end)
-        if waits:
-            names += [(text, one)] if waits == "a" else []
-            waits = ""
-        elif text[:1] == "-" and program.name != "unset":
-            waits = _read_letters(judge, text, one, names)
-        elif text[:1] != "-":
-            names.append((text, one))
-    for text, one in names:
-        _forget_name(judge, text, one, invocation)
+        if text[:1] == "-":
+            waits = text[-1] in valued
+            if "C" in valued and "C" in text:
+                judge.doubt("it runs a command for each line", one.start, one.end)
+            joined = text.partition("a")[2] if program.name == "read" else ""
+            if joined.isidentifier():
+                _forget_name(judge, joined, one, invocation, sure=False)
+        elif not is_value or text.isidentifier():
+            _forget_name(judge, text, one, invocation, sure=not is_value)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def _read_letters(judge: Judge, text: str, one: Argument, names: list[tuple[str, Argument]]) -> str:
-    """The letter of this option word whose value is the next word, if any."""
-    place = next((place for place, letter in enumerate(text[1:], 1) if letter in _JOINED_VALUES), len(text))
-    letter, joined = text[place : place + 1], text[place + 1 :]
-    if letter == "C":
-        judge.doubt("it runs a command for each line", one.start, one.end)
-    if letter == "a" and joined:
-        names.append((joined, one))
-    return "" if joined else letter
-
-
-def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation) -> None:
+def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation, *, sure: bool) -> None:
+    """Take the variable of this name for one of which nothing is known but, if it is `sure`, the input."""
     state = invocation.state
     if not text.isidentifier():
         judge.doubt("a name in it is computed", one.start, one.end)
@@ -186,7 +170,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         _mistrust(judge, state, f"it changes {text}, which programs go by", one, f"command changed {text}")
     state.functions.pop(text, None)
     state.forget(text)
-    if state.input is not None and (state.input.vetted or state.input.source):
+    if sure and state.input is not None and (state.input.vetted or state.input.source):
         state.assign(text, state.input)
 
 
@@ -262,22 +246,47 @@ def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -
         judge.run(inner, state, inner[0].start, end, invocation.body, without_functions=True)
 
 
-def judge_shift(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`shift`: the positional parameters are others after it."""
-    invocation.state.bind(None)
+_NUMBER = lazy_pattern(r"[-+]?(?:0[xX][\da-fA-F]+|\d*\.?\d*(?:[eE][-+]?\d+)?)|[\"'].?|--")
+_CONVERSION = lazy_pattern(r"(?s)%[-+ #0'\d.]*[hljztL]*(.)")
+
+
+def _is_number(one: Argument) -> bool:
+    """Return whether zsh has nothing to compute here: a name, and its value, may run commands."""
+    return all(
+        each.prefix in ("0", "1") if each.text is None else _NUMBER.fullmatch(each.text)
+        for each in one.value.choices or (one.value,)
+    )
+
+
+def judge_counted(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`exit N`, `break N`, `shift N`: a number; after `shift` the positional parameters are others."""
+    if not all(map(_is_number, invocation.arguments)):
+        judge.doubt("its number is computed, which can run commands", invocation.start, invocation.end)
+    if program.name == "shift":
+        invocation.state.bind(None)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
 def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printf`: prints; with -v it sets a variable."""
     words, state = invocation.arguments, invocation.state
-    form = next((one for one in words[:2] if one.text != "--"), None)
+    place, form = next(((at, one) for at, one in enumerate(words[:2]) if one.text != "--"), (0, None))
     if words and (words[0].value.may_be_option or (words[0].text or "")[:2] == "-v"):
         _mistrust(judge, state, "printf sets a variable", words[0], "printf set a variable")
     elif form is not None and (form.text is None or _SETS_VARIABLE.search(form.text.replace("%%", ""))):
         _mistrust(judge, state, "printf may set a variable", form, "printf may have set a variable")
+    elif form is not None and not all(map(_is_number, _computed(form.text or "", words[place + 1 :]))):
+        judge.doubt("a number in it is computed, which can run commands", form.start, form.end)
     else:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _computed(form: str, words: tuple[Argument, ...]) -> list[Argument]:
+    """Return the words that this form prints as numbers; in doubt, all of them."""
+    letters = "".join(_CONVERSION.findall(form.replace("%%", "")))
+    if letters and not letters.isalpha():
+        return list(words)
+    return [one for at, one in enumerate(words) if letters and letters[at % len(letters)] not in "sbqc"]
 
 
 def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

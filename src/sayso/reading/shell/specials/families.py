@@ -181,7 +181,7 @@ def judge_remote(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     """
     for one in invocation.arguments:
         text = one.text
-        if text is None or one.value.wild or one.value.home:
+        if text is None or one.value.wild or one.value.home or (judge.where.home or "~") in text:
             judge.doubt("what it asks the remote for is not known until it runs", one.start, one.end)
         elif "://" in text[5 if text.startswith(_STORES) else 0 :]:
             judge.doubt("it names an address, or a file by one", one.start, one.end)

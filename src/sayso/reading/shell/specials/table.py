@@ -40,7 +40,7 @@ SPECIALS: dict[str, Special] = {
     "source": builtins.judge_source,
     "exec": builtins.judge_exec,
     "command": builtins.judge_command,
-    "shift": builtins.judge_shift,
+    "counted": builtins.judge_counted,
     "printf": builtins.judge_printf,
     "let": builtins.judge_let,
     "sayso": guarding.judge_sayso,

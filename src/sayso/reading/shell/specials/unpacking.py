@@ -15,7 +15,7 @@ import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import is_folder
+from sayso.reading.paths.budget import is_folder, may_look
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
@@ -144,9 +144,10 @@ def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, int
         seen = 0
         for here, _, names in os.walk(start) if is_folder(start) else ():
             seen += 1 + len(names)
-            if seen > MAX_ENTRIES:
+            if seen > MAX_ENTRIES or not may_look(_COST + len(names)):
                 return None
-            below = [os.path.normpath(f"{os.path.relpath(here, start)}/{name}") for name in names]
+            inner = here[len(start.rstrip("/")) + 1 :]
+            below = [f"{inner}/{name}" if inner else name for name in names]
             found += [f"{top}{name}" for top in tops for name in below]
     return found
 
@@ -158,7 +159,11 @@ def _names_of_several(judge: Judge, source: Argument, state: ShellState, *, into
         for name in _list_matches(judge, one, state) if one.wild else [one.text]:
             value = Value(name, home=one.home)
             each = Argument(value, source.start, source.end)
-            below = None if name is None else _names_taken_along(judge, each, state, into=into)
+            below = (
+                None
+                if name is None or not may_look(_COST)
+                else _names_taken_along(judge, each, state, into=into)
+            )
             if below is None or len(found) > MAX_ENTRIES:
                 return None
             found += below
@@ -181,6 +186,8 @@ def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str | N
     return found
 
 
+_COST = 5
+"""Looks for one name that is followed, with the folder that it may be."""
 _RENAMES = frozenset({"--transform", "--one-top-level", "--show-transformed-names"})
 _WRITES = frozenset({"-c", "-r", "-u", "-A", "--delete"})
 

@@ -226,24 +226,29 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         for option, value in parsed.options
         if option.name in ("-I", "-i", "-J")
     ]
-    taken = _taken(_input_of_xargs(parsed, invocation))
-    empty = taken.prefix == "./" and invocation.body is None
-    if marks:
-        inner = tuple(put_in(one, marks[-1], taken, nothing=empty) for one in inner)
-    else:
-        inner = (*inner, Argument(taken, invocation.start, invocation.end))
-    judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
+    for given in _inputs_of_xargs(parsed, invocation):
+        taken = _taken(given)
+        empty = taken.prefix == "./" and invocation.body is None
+        if marks:
+            whole = tuple(put_in(one, marks[-1], taken, nothing=empty) for one in inner)
+        else:
+            whole = (*inner, Argument(taken, invocation.start, invocation.end))
+        judge.run(whole, invocation.state.copy(), inner[0].start, invocation.end)
 
 
-def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | None:
-    """What xargs reads: the file that it is given, else its standard input; None if there is nothing."""
-    file = next((value for option, value in parsed.options if option.name == "-a"), None)
+def _inputs_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> tuple[Value | None, ...]:
+    """Return what xargs may read: its standard input, or whatever is in a file, and what is in it now."""
+    chosen = {option.name: value for option, value in parsed.options}
+    file, splits = chosen.get("-a"), chosen.get("-d")
+    if splits is not None and splits.text not in ("\\n", "\\0", "\n"):
+        return (Value(None),)
     if file is None or file.text == "/dev/stdin":
-        return invocation.body
+        return (invocation.body,)
     try:
-        return Value(read_named(file, invocation.state, invocation.state.changes, 10_000))
+        now = read_named(file, invocation.state, invocation.state.changes, 10_000)
     except FileNotFoundError:
-        return None
+        now = None
+    return (Value(None),) if now is None else (Value(now), Value(None))
 
 
 def read_named(file: Argument, state: ShellState, changes: ChangedFiles, most: int) -> str | None:
