@@ -185,7 +185,7 @@ def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invoc
     if not text.endswith((".ini", ".yml", ".yaml")) or os.access(join_path(folder, text), os.X_OK):
         _judge_config(judge, value, program, invocation)
     else:
-        judge_path(judge, "files.read", value, invocation.state)
+        judge_project(judge, value, program, invocation)
 
 
 def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -204,7 +204,8 @@ def _judge_shape(
 ) -> None:
     """Judge a word by the shapes in the data's set NAME_words."""
     text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
-    if not fits(text) and not all(map(fits, text.split(","))):
+    told = name == "endpoint" and is_secret(text.partition("?")[0])
+    if told or (not fits(text) and not all(map(fits, text.split(",")))):
         judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
 
 
