@@ -59,6 +59,39 @@ def test_a_package_manager_that_the_project_brings_is_its_code(reader: Reader) -
         assert "scripts.run" in {one.operation for one in reader.read(line).findings}, line
 
 
+FORMATTERS = (
+    "prettier --write {}",
+    "markdownlint -f {}",
+    "codespell -w {}",
+    "typos -w {}",
+    "eslint --fix {}",
+    "biome format --write {}",
+    "dprint fmt {}",
+    "deno fmt {}",
+)
+
+
+@each_row("line", [*FORMATTERS, "ruff format {}", "black {}"])
+def test_a_formatter_of_a_folder_changes_the_instructions_in_it(tmp_path: Path, line: str) -> None:
+    work = tmp_path.resolve() / line.split(maxsplit=1)[0] / "work"
+    for name in (".claude", "src/sub", "docs"):
+        (work / name).mkdir(parents=True)
+    reader = Reader(work, work.parent)
+    assert reader.risk(line.format(".")) is Risk.MODERATE
+    assert reader.risk(line.format(".claude")) is Risk.HIGH
+    assert reader.risk(line.format(".claude/")) is Risk.HIGH
+    (work / "src/sub/AGENTS.md").write_text("")
+    found = reader.read(line.format("."))
+    told = any("AGENTS.md lies there" in (one.why or "") for one in found.findings)
+    assert told is (found.risk is Risk.HIGH) is (line in FORMATTERS)
+    assert not any(one.barred for one in found.findings)
+    assert reader.risk(line.format("docs")) is Risk.MODERATE
+    if line in FORMATTERS:
+        for place in ("", "src", '"src/**/*.md"', "./src/"):
+            assert reader.risk(line.format(place)) is Risk.HIGH, place
+        assert reader.risk(line.format('"src/**/*.ts"')) is Risk.MODERATE
+
+
 def test_a_pattern_may_be_an_option_where_a_file_is_named_like_one(tmp_path: Path) -> None:
     reader = Reader(tmp_path.resolve(), tmp_path.resolve())
     (tmp_path / "notes.txt").write_text("notes")
