@@ -170,10 +170,7 @@ def _find_harmful(row: Row) -> Iterator[str]:
             if use.writes and use.chosen
         )
     for use in (base, *uses):
-        if _is_lowered(use.effect):
-            yield from _find_risky(row.made, use)
-        if use.reads and use.says_what and WRITTEN_KINDS.issuperset(use.kinds):
-            yield f"{_spell(use.chosen)} only reads, and what it is given is written: {use.operands}"
+        yield from _find_risky(row.made, use)
     if row.made.special in _DECIDES_ITSELF or (row.made.subcommands and not row.made.alone):
         return
     added = [Use(one.effect, said, one.any_of) for one in row.made.additions]
@@ -197,7 +194,11 @@ def _is_lowered(effect: ProgramEffect | None) -> bool:
 
 
 def _find_risky(made: KnownProgram, use: Use) -> Iterator[str]:
-    if use.effect is not None and use.effect.operation.startswith("secrets."):
+    if use.reads and use.says_what and WRITTEN_KINDS.issuperset(use.kinds):
+        yield f"{_spell(use.chosen)} only reads, and what it is given is written: {use.operands}"
+    if use.effect is None or not _is_lowered(use.effect):
+        return
+    if use.effect.operation.startswith("secrets."):
         yield f"{_spell(use.chosen)} is called low, and it is about secrets"
     harmless = HARMLESS_KINDS | NO_OPERANDS
     kinds = [kind for kind in (use.operands or "").split() if kind.rstrip("*") not in harmless]
