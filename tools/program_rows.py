@@ -26,6 +26,7 @@ from sayso.reading.shell.programs.known import (
     build_program,
     default_effect,
 )
+from sayso.reading.verbs import READ_VERBS, verb_of
 
 WIDEST = 200
 """Columns: a person reviews these files."""
@@ -55,10 +56,20 @@ class Use(msgspec.Struct, frozen=True):
         return self.effect is not None and self.effect.writes and self.effect.risk is not Risk.HIGH
 
     @property
+    def reads(self) -> bool:
+        """True if it only reads files, as it is told."""
+        name = "" if self.effect is None else self.effect.operation
+        return name.startswith("files.") and verb_of(name) in READ_VERBS
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its operands."""
+        return frozenset(kind.rstrip("*") for kind in (self.operands or "").split())
+
+    @property
     def says_what(self) -> bool:
         """True if its operands say what is written. What the project runs by is written as well."""
-        kinds = {kind.rstrip("*") for kind in (self.operands or "").split()}
-        return not kinds.isdisjoint(WRITTEN_KINDS | RUN_KINDS | NO_OPERANDS)
+        return not self.kinds.isdisjoint(WRITTEN_KINDS | RUN_KINDS | NO_OPERANDS)
 
 
 def find_faults(folder: Path) -> list[str]:
@@ -159,11 +170,13 @@ def _find_harmful(row: Row) -> Iterator[str]:
             if use.writes and use.chosen
         )
     for use in (base, *uses):
-        if _is_lowered(use.effect):
-            yield from _find_risky(row.made, use)
+        yield from _find_risky(row.made, use)
     if row.made.special in _DECIDES_ITSELF or (row.made.subcommands and not row.made.alone):
         return
-    added = [Use(one.effect, said) for one in row.made.additions]
+    added = [Use(one.effect, said, one.any_of) for one in row.made.additions]
+    for use in added:
+        if use.writes and said is not None and not use.says_what:
+            yield f"what {_spell(use.chosen)} adds is only read: {said}"
     if said is None and any(use.writes and use.operands is None for use in (base, *uses, *added)):
         yield "it writes, and its operands are not named"
     named = [use for use, one in zip(uses, written, strict=True) if "operands" in one]
@@ -181,6 +194,12 @@ def _is_lowered(effect: ProgramEffect | None) -> bool:
 
 
 def _find_risky(made: KnownProgram, use: Use) -> Iterator[str]:
+    if use.reads and use.says_what and WRITTEN_KINDS.issuperset(use.kinds):
+        yield f"{_spell(use.chosen)} only reads, and what it is given is written: {use.operands}"
+    if use.effect is None or not _is_lowered(use.effect):
+        return
+    if use.effect.operation.startswith("secrets."):
+        yield f"{_spell(use.chosen)} is called low, and it is about secrets"
     harmless = HARMLESS_KINDS | NO_OPERANDS
     kinds = [kind for kind in (use.operands or "").split() if kind.rstrip("*") not in harmless]
     options = [name for name in use.chosen if made.table.named[name].kind not in HARMLESS_KINDS]

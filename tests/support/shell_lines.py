@@ -55,6 +55,14 @@ class Reader:
         return self.read(line).risk
 
 
+def make_repository(folder: Path) -> None:
+    """Make a repository here that configures the remote `origin`."""
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (folder / ".git/config").write_text('[remote "origin"]\n\turl = https://example.test/x.git\n')
+
+
 def tricks(command: str) -> Iterator[str]:
     """The command, hidden in every way that the catalogue of bypasses knows."""
     program, _, rest = command.partition(" ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +16,7 @@ from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import UNLISTED_TOOLS, Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, named_values, values_at
-from sayso.reading.beside import change_line
+from sayso.reading.beside import change_line, folders_of_line
 from sayso.reading.cel import condition_holds
 from sayso.reading.command_lines import CHANGES, add_command, operations_of_command, places_of_command
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
@@ -235,12 +236,15 @@ def _operations_at_other_paths(
 def _resolve_patch(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    """Return what the patch does to each file. One that is not wholly understood may do anything."""
+    """Return what the patch does to each file, in every folder that the call names.
+
+    One that is not wholly understood may do anything.
+    """
     domain, patches = entry.domain or "files", read_patches_in(args)
     for one, found in patches:
-        for file in found.files:
+        for file, folder in itertools.product(found.files, folders_of_line(args, entry, where)):
             operation, said = f"{domain}.{file.change}", pieces_from_value(one.argument, file.path)
-            yield operation_at_path(operation, file.path, policy, where, said)
+            yield operation_at_path(operation, file.path, policy, folder, said)
     if not patches or not all(found.complete for _, found in patches):
         unread = (piece for one, _ in patches for piece in pieces_from_value(one.argument, one.text))
         yield add_evidence(Operation(f"{domain}.edit", reading=Risk.HIGH), unread)

@@ -52,7 +52,7 @@ def type_as_pattern(name: str) -> str:
     return f"*.{name}" if name in PLAIN_TYPES else "*"
 
 
-def _fits_name(name: str, patterns: Iterable[str]) -> bool:
+def fits_name(name: str, patterns: Iterable[str]) -> bool:
     """Return whether a file of this name may be among those of one of the patterns."""
     alternatives = [one for pattern in patterns for one in _read_pattern(pattern)]
     return any(
@@ -93,13 +93,13 @@ def find_secret(
     if there are `included` patterns and none of them fits it.
     """
     try:
-        for entry in _walk(folder, excluded):
+        for entry in walk_below(folder, excluded):
             if entry is None:
                 return "more than can be looked at"
             linked = (opens or follows) and entry.is_symlink()
             if (
                 (is_secret(entry.path) or (linked and _leads_to_secret(entry, folder, follows)))
-                and (not included or entry.is_dir() or _fits_name(entry.name, included))
+                and (not included or entry.is_dir() or fits_name(entry.name, included))
                 and (passed_over is None or not passed_over(entry.path))
             ):
                 return entry.name
@@ -118,7 +118,7 @@ def holds_link_to_secret(folder: str, pattern: str) -> bool:
                 and fnmatch.fnmatchcase(entry.name.casefold(), pattern.casefold())
                 and leads_to_secret(entry.path)
             )
-            for entry in _walk(folder, ())
+            for entry in walk_below(folder, ())
         )
     except OSError:
         return True
@@ -135,7 +135,7 @@ def _leads_to_secret(entry: os.DirEntry[str], top: str, follows: bool) -> bool:
     return not f"{os.path.realpath(entry.path)}/".startswith(f"{os.path.realpath(top)}/")
 
 
-def _walk(folder: str, excluded: tuple[str, ...]) -> Iterator[os.DirEntry[str] | None]:
+def walk_below(folder: str, excluded: tuple[str, ...]) -> Iterator[os.DirEntry[str] | None]:
     """Every entry here and below, but those passed over; None, and no more, when that is too much."""
     waiting, seen = deque([folder]), 0
     while waiting:

@@ -152,6 +152,16 @@ def test_content_that_has_no_one_spelling_is_high() -> None:
     assert resolved("note", {"content": float("nan")}) == (Operation("notes.send", reading=Risk.HIGH),)
 
 
+@each_row("name", ["cwd", "workdir", "working_directory"])
+def test_a_patch_is_read_in_the_folder_that_its_call_names(name: str) -> None:
+    work = {"folder": "/home/u/work", "workspace": "/home/u/work", "home": "/home/u"}
+    patch = "*** Begin Patch\n*** Add File: settings.json\n+{}\n*** End Patch"
+    found = read_operations("apply_patch", {"input": patch, name: ".claude"}, load_preset("coding"), **work)
+    assert any(one.barred for one in found)
+    plain = read_operations("apply_patch", {"input": patch, name: "src"}, load_preset("coding"), **work)
+    assert not any(one.barred for one in plain)
+
+
 def test_the_target_is_the_argument_the_entry_names() -> None:
     policy = load_text(TOOLS)
 

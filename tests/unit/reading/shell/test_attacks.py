@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
 from tests.support.rows import each_row
-from tests.support.shell_lines import Reader
+from tests.support.shell_lines import Reader, make_repository
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "attacks.yaml").read_text())
 
@@ -18,7 +18,8 @@ TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "at
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     folder = home / "work"
-    for name in (".git", "src", "tmpd/.claude", "sub/deep", "keys"):
+    make_repository(folder)
+    for name in ("src", "tmpd/.claude", "sub/deep", "keys"):
         (folder / name).mkdir(parents=True)
     for name in (".env", ".env.local", ".npmrc", "id_rsa", ".netrc", ".pypirc"):
         (folder / "keys" / name).write_text("KEY\n")
@@ -46,6 +47,49 @@ def test_a_line_that_does_more_than_read_is_not_low(reader: Reader, line: str) -
 @pytest.mark.parametrize("line", TABLE["blocked"])
 def test_a_line_that_reaches_the_guard_is_blocked(reader: Reader, line: str) -> None:
     assert reader.read(line).findings[0].barred is not None
+
+
+def test_settings_of_containers_are_shown_as_the_environment_is(reader: Reader) -> None:
+    for line in ("docker inspect web", "docker compose config", "podman inspect web", "kubectl config view"):
+        assert [one.operation for one in reader.read(line).findings] == ["shell.environment"], line
+
+
+def test_a_package_manager_that_the_project_brings_is_its_code(reader: Reader) -> None:
+    for line in ("yarn info react", "yarn audit"):
+        assert "scripts.run" in {one.operation for one in reader.read(line).findings}, line
+
+
+FORMATTERS = (
+    "prettier --write {}",
+    "markdownlint -f {}",
+    "codespell -w {}",
+    "typos -w {}",
+    "eslint --fix {}",
+    "biome format --write {}",
+    "dprint fmt {}",
+    "deno fmt {}",
+)
+
+
+@each_row("line", [*FORMATTERS, "ruff format {}", "black {}"])
+def test_a_formatter_of_a_folder_changes_the_instructions_in_it(tmp_path: Path, line: str) -> None:
+    work = tmp_path.resolve() / line.split(maxsplit=1)[0] / "work"
+    for name in (".claude", "src/sub", "docs"):
+        (work / name).mkdir(parents=True)
+    reader = Reader(work, work.parent)
+    assert reader.risk(line.format(".")) is Risk.MODERATE
+    assert reader.risk(line.format(".claude")) is Risk.HIGH
+    assert reader.risk(line.format(".claude/")) is Risk.HIGH
+    (work / "src/sub/AGENTS.md").write_text("")
+    found = reader.read(line.format("."))
+    told = any("AGENTS.md lies there" in (one.why or "") for one in found.findings)
+    assert told is (found.risk is Risk.HIGH) is (line in FORMATTERS)
+    assert not any(one.barred for one in found.findings)
+    assert reader.risk(line.format("docs")) is Risk.MODERATE
+    if line in FORMATTERS:
+        for place in ("", "src", '"src/**/*.md"', "./src/"):
+            assert reader.risk(line.format(place)) is Risk.HIGH, place
+        assert reader.risk(line.format('"src/**/*.ts"')) is Risk.MODERATE
 
 
 def test_a_pattern_may_be_an_option_where_a_file_is_named_like_one(tmp_path: Path) -> None:

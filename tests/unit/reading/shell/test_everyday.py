@@ -9,12 +9,11 @@ from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
 from tests.support.rows import each_row
-from tests.support.shell_lines import Reader
+from tests.support.shell_lines import Reader, make_repository
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "everyday.yaml").read_text())
 RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
 FOLDERS = (
-    ".git",
     "src",
     "tests",
     "docs",
@@ -53,6 +52,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     folder = home / "work"
     for name in FOLDERS:
         (folder / name).mkdir(parents=True)
+    make_repository(folder)
     for name, text in FILES.items():
         (folder / name).write_text(text)
     (folder / ".venv/bin/python").symlink_to("/usr/bin/python3")

@@ -44,6 +44,16 @@ CONTRADICTORY = [
         "{is: lint.check, options: -w, adds: {-w: {is: files.edit}}}",
         "it writes, and its operands are not named",
     ),
+    ("{is: files.read, operands: write*}", "it only reads, and what it is given is written: write*"),
+    (
+        "{is: lint.check, options: -w, operands: list*, adds: {-w: {is: files.edit}}}",
+        "what -w adds is only read: list*",
+    ),
+    ("{is: secrets.read, risk: low}", "it is called low, and it is about secrets"),
+    (
+        "{is: secrets.read, options: -n, modes: [{with: -n, risk: low}]}",
+        "-n is called low, and it is about secrets",
+    ),
     ("{is: files.look}", "files.look is not an operation of operations.yaml"),
     (
         "{is: files.read, options: -x, modes: [{with: -x, is: code.run}]}",

@@ -11,7 +11,7 @@ from sayso.core.model import Risk, Tier
 from sayso.policy.load import load_preset
 from sayso.reading.shell.programs import known
 from tests.support.rows import each_row
-from tests.support.shell_lines import Reader
+from tests.support.shell_lines import Reader, make_repository
 
 DATA = YAML(typ="safe").load((Path(known.__file__).parent / "remote.yaml").read_text())
 OPERATIONS = sorted({"git.fetch", *DATA["operations"]} - {"git.rebase"})
@@ -38,7 +38,7 @@ READS = (
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
-    (home / "work/.git").mkdir(parents=True)
+    make_repository(home / "work")
     return Reader(home / "work", home)
 
 

@@ -14,6 +14,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.commands.scripts import judge_script, only_computes
+from sayso.reading.shell.files.deep import judge_deep_edit
 from sayso.reading.shell.files.guard import judge_mentioned_guard, judge_process
 from sayso.reading.shell.files.paths import judge_path, judge_path_into, split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
@@ -86,7 +87,9 @@ def judge_kind(
         judge_path(judge, operation, value, invocation.state)
         return int(kind != "folder")
     if kind in _INTO:
-        value = _without_depth(value) if kind == "sources" else value
+        if kind == "sources":
+            judge_deep_edit(judge, value, invocation)
+            value = _without_depth(value)
         judge_path_into(judge, _INTO[kind], value, invocation.state)
         if value.text == os.devnull and "edit*" in program.operands:
             judge.record(
@@ -185,7 +188,7 @@ def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invoc
     if not text.endswith((".ini", ".yml", ".yaml")) or os.access(join_path(folder, text), os.X_OK):
         _judge_config(judge, value, program, invocation)
     else:
-        judge_path(judge, "files.read", value, invocation.state)
+        judge_project(judge, value, program, invocation)
 
 
 def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -204,7 +207,8 @@ def _judge_shape(
 ) -> None:
     """Judge a word by the shapes in the data's set NAME_words."""
     text, fits = "" if value.value.wild else value.text or "", _shapes(name).fullmatch
-    if not fits(text) and not all(map(fits, text.split(","))):
+    told = name == "endpoint" and is_secret(text.partition("?")[0])
+    if told or (not fits(text) and not all(map(fits, text.split(",")))):
         judge.doubt(f"{program.name}: it is given no {name} that is known", value.start, value.end)
 
 

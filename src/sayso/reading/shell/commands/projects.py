@@ -45,12 +45,14 @@ _PLAIN_SETTING = lazy_pattern(r"[\w.,:+@%/-]*|-[\w.,:+=/ -]*")
 
 
 _STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_OPEN_DATA = frozenset("{[")
+"""How settings begin that are given as they are, where a file may be named."""
 
 
 def judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A file, folder or package whose code is run: the workspace's own, or not known."""
     text = value.text
-    if text is None or text in _STANDARD_INPUT:
+    if text is None or text in _STANDARD_INPUT or text.lstrip()[:1] in _OPEN_DATA:
         if not value.value.vetted or text is not None:
             judge.doubt(f"what {program.name} runs is not known until it runs", value.start, value.end)
         return
@@ -71,7 +73,9 @@ def judge_target(judge: Judge, value: Argument, program: KnownProgram, invocatio
     if text is None:
         judge.doubt(f"what {program.name} does is not known until it runs", value.start, value.end)
         return
-    if _ELSEWHERE.search(text) or (program.name == "mvn" and text.count(":") > 1):
+    if _ELSEWHERE.search(text) or (
+        program.name == "mvn" and ":" in text and text not in named_set("maven_goals")
+    ):
         judge.effect(default_effect("packages.install"), value.start, value.end)
     elif _REMOTE_WORK.search(text):
         judge.effect(default_effect("remote.change"), value.start, value.end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.reading.shell.commands.kinds import WRITTEN_KINDS, as_written, judge_kind
-from sayso.reading.shell.files.deep import judge_deep_reading, judge_tracked_reading
+from sayso.reading.shell.files.deep import judge_deep_edit, judge_deep_reading, judge_tracked_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.paths import judge_path_into
 from sayso.reading.shell.judge import Invocation, Judge
@@ -75,6 +75,7 @@ def _match_written(
     if WRITTEN_KINDS.isdisjoint(kind for kind, _ in found):
         here = Argument(Value("."), invocation.start, invocation.end)
         judge_path_into(judge, "files.delete" if deletes else "files.edit", here, invocation.state)
+        judge_deep_edit(judge, here, invocation)
     return found
 
 

@@ -10,14 +10,22 @@ from itertools import islice
 from typing import NamedTuple
 
 from sayso.core.model import Risk
-from sayso.reading.paths.budget import follow_links, look_at
+from sayso.reading.paths.budget import follow_links, is_folder, look_at
 from sayso.reading.paths.git_files import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.paths.spellings import WILD, expand_home
-from sayso.reading.secrets_below import find_secret, fits_secret, leads_to_secret, type_as_pattern
+from sayso.reading.secrets_below import (
+    find_secret,
+    fits_name,
+    fits_secret,
+    leads_to_secret,
+    type_as_pattern,
+    walk_below,
+)
 from sayso.reading.shell.files.paths import split_pattern
 from sayso.reading.shell.judge import Invocation, Judge
-from sayso.reading.shell.programs.known import KnownProgram
+from sayso.reading.shell.programs.known import KnownProgram, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.state import join_path
 
@@ -134,6 +142,45 @@ def _secret_below(judge: Judge, path: str, names: NamesTaken, *, hidden: bool, l
         return "what programs keep for you"
     excluded = names.excluded if hidden else (".*", *names.excluded)
     return find_secret(real, excluded, opens=links.opens, follows=links.follows, included=names.included)
+
+
+def judge_deep_edit(judge: Judge, value: Argument, invocation: Invocation) -> None:
+    """Judge a change of all that lies in a folder: files that no agent changes may be among them.
+
+    Of a folder that is called like one with such files, any change may be; else those of all kinds of text.
+    """
+    text = value.text or ""
+    fixed, rest = split_pattern(text) if any(mark in text for mark in "*?[{") else (text, "")
+    name = rest.rpartition("/")[2] if "." in rest else "*"
+    takes_text = invocation.name.partition(" ")[0] in named_set("text_formatters")
+    for folder in filter(None, invocation.state.folders):
+        top = follow_links(join_path(folder, expand_home(fixed, judge.where.home)))
+        named = is_folder(top) and find_named(top).around is not None
+        found = top.rpartition("/")[2] if named else None
+        if takes_text and not named:
+            found = _guarded_below(judge, top, folder, name)
+        if found is not None:
+            why = f"it changes everything below, and {found[:60]} lies there"
+            judge.record("files.edit", Risk.HIGH, why, value.start, value.end)
+
+
+def _guarded_below(judge: Judge, top: str, folder: str, name: str) -> str | None:
+    """The first file below of such a name that no agent changes; what is in the way, if nobody can tell."""
+    try:
+        for entry in walk_below(top, ()):
+            if entry is None:
+                return "more than can be looked at"
+            likely = not GUARDED_FIRST_NAMES.isdisjoint(entry.path.casefold().split("/"))
+            if (
+                likely
+                and fits_name(entry.name, (name,))
+                and not entry.is_dir()
+                and judge.quick.operation_at("files.edit", entry.path, folder).barred
+            ):
+                return entry.name
+    except OSError:
+        return "a folder that cannot be read"
+    return None
 
 
 def judge_tracked_reading(judge: Judge, paths: tuple[Argument, ...], invocation: Invocation) -> None:

@@ -18,6 +18,7 @@ _KEYS = _EFFECT_KEYS | {
 SHAPES = (
     "remote", "refspec", "repository", "resource", "member", "output", "host", "action", "destination",
     "flag", "plain", "package", "endpoint", "stored", "standard", "fields", "query", "shown", "connection",
+    "formula", "subresource",
 )  # fmt: skip
 """Kinds of words that are known by their shape: the patterns are the sets NAME_words of the data."""
 KINDS = frozenset(

@@ -18,6 +18,7 @@ from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.judge import Invocation, Judge
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.git_config import read_own_keys
 from sayso.reading.shell.specials.unpacking import UNTOLD
 from sayso.reading.shell.specials.wrappers import judge_wrapper, known_part, parse_and_judge
 from sayso.reading.shell.state import ChangedFiles, ShellState
@@ -189,7 +190,18 @@ def judge_remote(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     for folder in invocation.state.folders:
         if workspace and folder != workspace and not f"{folder}/".startswith(f"{workspace}/"):
             judge.doubt("the folder it works in may name another remote", invocation.start, invocation.end)
-    judge_by_data(judge, program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
+    many = "remote*" in program.operands or "--multiple" in names_chosen(parsed)
+    for one in parsed.operands if many else parsed.operands[: program.operands.count("remote")]:
+        _judge_name_of_remote(judge, one, invocation)
+
+
+def _judge_name_of_remote(judge: Judge, name: Argument, invocation: Invocation) -> None:
+    """Judge a remote of git by its name: one that the repository does not configure may be a folder."""
+    for folder in invocation.state.folders:
+        _, keys = read_own_keys(judge.quick.find_real(folder or "/")) or ("", [])
+        if f"remote.{name.text}.url" not in [key for key, _ in keys]:
+            judge.doubt("the repository configures no remote of this name", name.start, name.end)
 
 
 def judge_socket(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

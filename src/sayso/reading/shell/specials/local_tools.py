@@ -18,6 +18,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.git_files import is_git_ignored
+from sayso.reading.shell.commands.projects import PROJECT_WORK
 from sayso.reading.shell.commands.scripts import find_script, judge_script, pin_file
 from sayso.reading.shell.commands.usage import (
     judge_additions,
@@ -201,7 +202,8 @@ def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocati
     """Judge a program that runs code which files of the project name, whatever it is asked for."""
     before = len(judge.findings)
     parsed = judge_by_data(judge, program, invocation)
-    if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
+    told = any(one.operation in PROJECT_WORK or one.risk is Risk.HIGH for one in judge.findings[before:])
+    if not told and names_code(judge, invocation.state):
         judge.record(
             "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
         )
