@@ -71,7 +71,8 @@ def read_call(
     `evaluated` says that its arguments are those of an AuthZEN evaluation.
     """
     if policy.readings:
-        ways = (_judged_by(one, policy) for one in policy.readings)
+        joined = {"table": policy.table, "barred_domains": policy.barred_domains, "settings": policy.settings}
+        ways = (msgspec.structs.replace(one, **joined) for one in policy.readings)  # the strictest decides
         return _join_readings(
             [read_call(tool, args, one, where, declared, evaluated=evaluated) for one in ways]
         )
@@ -83,13 +84,6 @@ def read_call(
         stay = (one for one in operations if one not in read and policy.mark_of(one.name))
         operations = (*read, *stay)  # what an argument makes of it is added to what is marked
     return msgspec.structs.replace(found, operations=operations)
-
-
-def _judged_by(one: Policy, joined: Policy) -> Policy:
-    """The policy as it reads, with what the joined one says of each operation: that is the strictest."""
-    return msgspec.structs.replace(
-        one, table=joined.table, barred_domains=joined.barred_domains, settings=joined.settings
-    )
 
 
 def _join_readings(found: Sequence[CallReading]) -> CallReading:

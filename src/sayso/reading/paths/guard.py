@@ -128,7 +128,9 @@ def follow_every_path(
         operation = None if action is None else bar_action(action, meant)
         if operation is not None and operation.name not in known:
             found[operation.name] = add_evidence(operation, pieces_from_value(one.argument, one.path))
-        if one.lost or (one.file and _is_risky(one, place, named)) or _is_doubtful(one, place, named):
+        # A tool that is given a guarded file, and whose names do not say that it only reads it.
+        doubtful = one.sure and place.guarded.at is not None and not _only_looks(one, named)
+        if doubtful or one.lost or (one.file and _is_risky(one, place, named)):
             raised += pieces_from_value(one.argument, one.path)
     for text in texts:
         if text.is_file_name and is_address(text.text):
@@ -170,11 +172,6 @@ def _only_looks(given: PathArgument, named: Sequence[str]) -> bool:
 def _is_risky(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
     """Return whether a tool of these names does more than its declaration says, on this path."""
     return place.secret or place.telling or (place.system and not _only_looks(given, named))
-
-
-def _is_doubtful(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
-    """Return whether a tool is given a guarded file of which its names do not say that it only reads it."""
-    return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
 def bar_action(action: str, meant: str | None) -> Operation:

@@ -221,7 +221,8 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
     fixed = _before_wildcards(written) if wild else written
     try:
         real = follow_links(fixed)
-        root = _workspace_unless_moved(workspace)
+        # A link that has taken its place since the session was opened leaves no workspace.
+        root = workspace if workspace and follow_links(workspace) == workspace else ""
     except (OSError, ValueError):
         return PathPlace(None, secret=is_secret(written))
     rest = written[len(fixed) :]
@@ -252,11 +253,6 @@ def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch
     parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
     link = f"{follow_links(parent)}/{name}{rest}"
     return find_guarded(real + rest, link, os.path.normpath(written), **where)
-
-
-def _workspace_unless_moved(workspace: str) -> str:
-    """The workspace, unless a link has taken its place since the session was opened: then there is none."""
-    return workspace if workspace and follow_links(workspace) == workspace else ""
 
 
 def _before_wildcards(path: str) -> str:

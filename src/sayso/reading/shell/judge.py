@@ -13,7 +13,6 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
-from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import ProgramEffect
 from sayso.reading.shell.programs.options import Argument
@@ -21,6 +20,8 @@ from sayso.reading.shell.quick import QuickLook
 from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.value import Value
 
+MAX_FINDINGS = 400
+"""Findings in one line. More make the line one that cannot be told."""
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 MAX_STEPS = 4_000
@@ -32,6 +33,23 @@ _CHANGES_ANYTHING = frozenset(
      "git.clone", "files.write", "files.edit", "files.create", "network.fetch"}
 )  # fmt: skip
 """Changes of files that no word of the program names."""
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """One thing that a line does."""
+
+    operation: str
+    risk: Risk
+    why: str
+    start: int
+    end: int
+    barred: str | None = None
+    own_row: bool = False
+    """Only the operation's own row makes it risky, and it is all that the line does."""
+
+
+class TooMuch(Exception):
+    """The line does more than is followed."""
 
 
 class InnerCommand(msgspec.Struct, frozen=True, gc=False):

@@ -12,9 +12,8 @@ from itertools import islice
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
-from sayso.reading.shell.judge import InnerCommand, Judge
+from sayso.reading.shell.judge import Finding, InnerCommand, Judge, TooMuch
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState

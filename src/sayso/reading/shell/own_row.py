@@ -19,7 +19,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.usage import names_chosen
-from sayso.reading.shell.findings import Finding
+from sayso.reading.shell.judge import Finding
 from sayso.reading.shell.programs.known import KnownProgram, find_shipped
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import READING_HOOKS, find_running_key, read_own_keys

@@ -16,11 +16,10 @@ from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.files.guard import judge_mentioned_guard
-from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
 from sayso.reading.shell.grammar.plain import parse_plain, split_bare
 from sayso.reading.shell.grammar.syntax import CannotTell
-from sayso.reading.shell.judge import InnerCommand, Judge
+from sayso.reading.shell.judge import Finding, InnerCommand, Judge, TooMuch
 from sayso.reading.shell.lenient import (
     find_danger,
     find_marked,

@@ -175,17 +175,14 @@ def _walk_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
         walk_command(judge, one, own)
         printed = _printed_by(one, own)
         later = command.commands[index + 1 :]
-        if printed.text is None and later and _takes_names(later[0]):
+        behind = later[0] if later else None
+        takes_names = isinstance(behind, Simple) and _TAKERS.isdisjoint(word.value for word in behind.words)
+        if printed.text is None and later and not takes_names:
             so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
             printed = _names_printed(so_far, state)
         if not later:  # zsh runs the last command in the shell itself, and bash may
             state.merge(own)
             state.forget_since(mark)
-
-
-def _takes_names(command: Command) -> bool:
-    """Return whether a command may take names from its input."""
-    return not isinstance(command, Simple) or not _TAKERS.isdisjoint(word.value for word in command.words)
 
 
 def _names_printed(command: Pipeline, state: ShellState) -> Value:

@@ -115,7 +115,8 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
-            begins = "/dev/fd/" if part.is_file else _beginning(part, state)
+            begins = "/dev/fd/" if part.is_file else "rev" if prints_revision(part, state) else ""
+            begins = "0" if not begins and prints_number(part.body) else begins
             prefix = "".join(known) + begins if prefix is None else prefix
         else:
             if part.why is not None:
@@ -155,11 +156,6 @@ def _echoed(part: Substitution, state: ShellState) -> str | None:
     if name != "echo" or text is None or "echo" in state.functions or state.changed is not None:
         return None
     return text if text[:1] != "-" and not re.search(r"[\s*?\[\]\\]", text) else None
-
-
-def _beginning(part: Substitution, state: ShellState) -> str:
-    """How the output of commands begins, as far as it can be told."""
-    return "rev" if prints_revision(part, state) else "0" if prints_number(part.body) else ""
 
 
 def prints_one_word(part: Substitution, state: ShellState) -> bool:

@@ -161,7 +161,11 @@ def _paths_by_name(
         yield PathArgument(one.argument, text, sure=True, file=True)
     elif holds == "perhaps":
         yield PathArgument(one.argument, text, sure=True, file=_is_secret_file(inner, here))
-    elif holds == "patterns" and words & _LISTED and spells_secret(_literal_part(inner)):
+    elif (
+        holds == "patterns"
+        and words & _LISTED
+        and spells_secret("/".join(WILD.split(name, maxsplit=1)[0] for name in inner.split("/")))
+    ):
         yield PathArgument(one.argument, inner, file=True)
     elif holds != "anything":
         if _PLAIN.fullmatch(inner):
@@ -233,8 +237,3 @@ def _exists(text: str, here: str) -> bool:
     if "\0" in text:
         return False
     return os.path.lexists(os.path.join(here, os.path.expanduser(text)))  # noqa: PTH111, PTH118  never raises
-
-
-def _literal_part(pattern: str) -> str:
-    """A pattern of paths without what follows the first wildcard in each name."""
-    return "/".join(WILD.split(name, maxsplit=1)[0] for name in pattern.split("/"))

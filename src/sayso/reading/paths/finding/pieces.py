@@ -60,7 +60,11 @@ def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) 
     if len(found) > _MOST_PIECES:
         yield PathArgument(found[0].argument, found[0].path, lost=True)
         return
-    pieces = [one for one in found if one.made or not _is_guarded(one.path)]
+    pieces = [
+        one
+        for one in found
+        if one.made or find_named(one.path if one.path.startswith("/") else f"x/{one.path}").at is None
+    ]
     if len(pieces) < 2:
         return
     yield from (_new_path_argument(one.argument, one.path) for one in pieces if one.made)
@@ -70,22 +74,12 @@ def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) 
 
 def is_ending(name: str, text: str) -> bool:
     """Return whether a text under this name may be the ending of a file whose name is in another argument."""
-    return _is_for_endings(name) and _ENDING.fullmatch(text) is not None
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_for_endings(name: str) -> bool:
-    return _ENDINGS.search(name) is not None
+    return _ENDINGS.search(name) is not None and _ENDING.fullmatch(text) is not None
 
 
 def is_prefix(name: str) -> bool:
     """Return whether an argument of this name holds what the name of a file begins with."""
     return _PREFIXES.search(name) is not None
-
-
-def _is_guarded(path: str) -> bool:
-    """Return whether a piece names a guarded file by itself."""
-    return find_named(path if path.startswith("/") else f"x/{path}").at is not None
 
 
 def _new_path_argument(argument: str, path: str) -> PathArgument:

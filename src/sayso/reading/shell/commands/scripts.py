@@ -73,14 +73,12 @@ def only_computes(judge: Judge, language: str, text: str, folder: str) -> bool:
     try:
         here = [(one, one.name.partition(".")[0]) for one in Path(folder).iterdir()]
         return not any(
-            name in others or (name in sys.stdlib_module_names and _is_module(one)) for one, name in here
+            name in others
+            or (name in sys.stdlib_module_names and ("." in one.name or any(one.glob("__init__.*"))))
+            for one, name in here
         )
     except OSError:
         return False
-
-
-def _is_module(one: Path) -> bool:
-    return "." in one.name or any(one.glob("__init__.*"))
 
 
 def find_script(judge: Judge, file: Argument, state: ShellState, start: int, end: int) -> str | None:

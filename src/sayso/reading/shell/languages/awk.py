@@ -78,8 +78,10 @@ def _tokens(program: str) -> list[tuple[str, str]] | None:
     found: list[tuple[str, str]] = []
     here, before = 0, ""
     while here < len(program):
+        last, text = found[-1] if found else ("space", "\n")
+        begins = text in ("}", "{") or (last == "space" and "\n" in text)
         is_regex = program[here] == "/" and (
-            before in _BEFORE_REGEX or (before in ("}", "{", ")") and _starts(found))
+            before in _BEFORE_REGEX or (before in ("}", "{", ")") and begins)
         )
         match = (_REGEX if is_regex else _TOKEN).match(program, here)
         if match is None:
@@ -94,7 +96,3 @@ def _tokens(program: str) -> list[tuple[str, str]] | None:
         elif ";" in text or "\n" in text:
             before = ";"
     return found
-
-
-def _starts(found: list[tuple[str, str]]) -> bool:
-    return not found or found[-1][1] in ("}", "{") or (found[-1][0] == "space" and ("\n" in found[-1][1]))

@@ -110,11 +110,6 @@ def _check_setting(judge: Judge, value: Argument, parsed: ParsedOptions) -> None
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
 
 
-def _may_hold_tokens(home: str) -> bool:
-    """Return whether the user's own configuration of git names what may be a token."""
-    return any(mentions(f"{home}/{name}", _TOKENS, 100_000) for name in (".gitconfig", ".config/git/config"))
-
-
 def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git config`: as its data says; newer versions have subcommands."""
     words = [one.text for one in invocation.arguments]
@@ -123,7 +118,8 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
     parsed = judge_by_data(judge, program, invocation)
     first = parsed.operands[0].text if parsed.operands else None
     lists = "-l" in words or "--list" in words or first == "list"
-    if lists and _may_hold_tokens(judge.where.home):
+    own = (f"{judge.where.home}/{name}" for name in (".gitconfig", ".config/git/config"))
+    if lists and any(mentions(path, _TOKENS, 100_000) for path in own):
         why = "shows settings which hold tokens"
         judge.record("git.show", Risk.MODERATE, why, invocation.start, invocation.end)
     file = next((value for option, value in parsed.options if option.name == "-f"), None)

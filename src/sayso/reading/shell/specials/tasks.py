@@ -65,14 +65,10 @@ def _split_given(
         words = [place for place in words if place >= first]
         runs = bool(words) and texts[words[0]] in _RUN.get(program.name, _RUN[""])
         end = min(end, words[runs] + 1 if len(words) > runs else len(texts))
-    if not program.subcommands or (texts[:1] and not _runs_script(program, arguments)):
+    named = _find_name(program, parse_options(program.table, arguments))
+    if not program.subcommands or (arguments and named is None):
         return arguments, ()
     return arguments[:end], tuple(one for one in arguments[end:] if one.text != "--")
-
-
-def _runs_script(program: KnownProgram, arguments: tuple[Argument, ...]) -> bool:
-    """Return whether the words name a script of the project, by `run` or by itself."""
-    return _find_name(program, parse_options(program.table, arguments)) is not None
 
 
 def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
