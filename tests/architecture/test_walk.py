@@ -14,7 +14,7 @@ from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.slow
 
-MOST = {"a decorated call": 54, "the same call over HTTP": 62}
+MOST = {"a decorated call": 55, "the same call over HTTP": 59}
 
 
 def test_a_call_crosses_no_more_files_than_it_did() -> None:

@@ -25,6 +25,7 @@ BATCH = 250
 MOST = 12
 """Failures of one run that are made small; the others are only listed."""
 
+_QUOTES = re.compile(r"['\"\\]")
 OTHER_SHELL = re.compile(r"\bsh\b|dash")
 ONLY_BASH = re.compile(r"\$['\"\\]|\{.*(,|\.\.)", re.DOTALL)
 """Words that dash makes in another way than bash, by which lines are read. Where both are on a line, what it
@@ -172,7 +173,7 @@ class Court:
         home = str(self.scratch.home)
         judged = [one for one in events if kind != "zsh" or not is_null_command(one)]
         faults = [fault for one in judged if (fault := find_fault(one, commands, home))]
-        if (kind == "dash" or OTHER_SHELL.search(case.line)) and ONLY_BASH.search(case.line):
+        if (kind == "dash" or OTHER_SHELL.search(_QUOTES.sub("", case.line))) and ONLY_BASH.search(case.line):
             return [fault for fault in faults if not fault.startswith("words")]
         return faults
 

@@ -91,10 +91,10 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
             known.append(state.home + part.text[1:] if at_home else part.text)
             if part.quoted:
                 continue
-            if index == 0 and part.text[:1] == "~":
-                home = not at_home
-            elif part.text[:1] == "~" and not "".join(known[:-1]):
-                return Value(None)  # zsh takes it for the beginning
+            tilde = part.text[:1] == "~" and not "".join(known[:-1])
+            if tilde and (index or (joined and "/" not in part.text)):
+                return Value(None)  # a user, a tilde for itself, or for zsh the beginning
+            home = home or (tilde and not at_home)
             if _EXTENDED.search(part.text):
                 return Value(None, odd="a pattern in it is not understood")
             wild = wild or _WILD.search(part.text) is not None

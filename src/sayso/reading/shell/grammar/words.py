@@ -29,7 +29,7 @@ _BLANK = lazy_pattern(r"[ \t\n]*")
 _PLAIN = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+")
 """A word that is its own value: nothing in it means anything to a shell."""
 _NAME = lazy_pattern(r"\$\{([A-Za-z_]\w*|0|BASH_SOURCE(?=\[0\]\}))(?:\[0\])?\}", re.ASCII)
-EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!-]|\$[+^=~]+\w+\[)")
+EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!^=~+-])")
 """What a shell would expand, in text of which the grammar says that it is literal."""
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w./*?+|,:=@%\[\]-]+\$?", re.ASCII)
 _RUNS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[(\[]|\$\{[^}]*[`(\[@!:=]|[<>]\()")
