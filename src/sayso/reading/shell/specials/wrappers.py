@@ -240,7 +240,7 @@ def _inputs_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> tuple[Val
     """Return what xargs may read: its standard input, or whatever is in a file, and what is in it now."""
     chosen = {option.name: value for option, value in parsed.options}
     file, splits = chosen.get("-a"), chosen.get("-d")
-    if splits is not None and splits.text not in ("\\n", "\\0", "\n"):
+    if invocation.body is not None and splits is not None and splits.text not in ("\\n", "\\0", "\n"):
         return (Value(None),)
     if file is None or file.text == "/dev/stdin":
         return (invocation.body,)
