@@ -154,7 +154,7 @@ def test_content_that_has_no_one_spelling_is_high() -> None:
 
 @each_row("name", ["cwd", "workdir", "working_directory"])
 def test_a_patch_is_read_in_the_folder_that_its_call_names(name: str) -> None:
-    work = {"folder": "/home/u/work", "workspace": "/home/u/work", "home": "/home/u"}
+    work = {"folder": "/people/u/work", "workspace": "/people/u/work", "home": "/people/u"}
     patch = "*** Begin Patch\n*** Add File: settings.json\n+{}\n*** End Patch"
     found = read_operations("apply_patch", {"input": patch, name: ".claude"}, load_preset("coding"), **work)
     assert any(one.barred for one in found)
